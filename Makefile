@@ -88,12 +88,130 @@ unit_report := $(call unit_of,common) $(call unit_of,format) $(call unit_of,repo
 unit_all := $(unit_report) $(call unit_of,bpf) $(call unit_of,record)
 
 unit: $(unit_all)
-	$(PROVE) -j$(JOBS) $(unit_all)
+	$(PROVE) --exec '' -j$(JOBS) $(unit_all)
+
+# ---- what is missing, installed by the system's package manager ----
+
+# Build: the two programs. Check: the tests, with gdb as the oracle for values.
+apt_build := gcc libc6-dev libbpf-dev libdw-dev libelf-dev zlib1g-dev liblz4-dev libcapstone-dev
+apt_check := clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps
+apt_demo := libc6-dbg python3
+dnf_build := gcc glibc-devel libbpf-devel elfutils-devel elfutils-libelf-devel zlib-devel lz4-devel \
+	capstone-devel
+dnf_check := clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng
+dnf_demo := python3
+
+# One recipe for each set: list what is missing, say it, install it. Nothing is asked and nothing is
+# installed when all is there, so that the build needs no network and no root then.
+define deps_rule
+$(1):
+	@set -e; \
+	if command -v apt-get >/dev/null; then \
+		missing=; for p in $(2); do \
+			dpkg-query -W -f='$$$${Status}' $$$$p 2>/dev/null | grep -q 'ok installed' || \
+				missing="$$$$missing $$$$p"; done; \
+		[ -z "$$$$missing" ] && exit 0; \
+		echo "make $(1): installing with apt-get:$$$$missing"; \
+		apt-get update -q >/dev/null; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+			$$$$missing >/dev/null; \
+	elif command -v dnf >/dev/null; then \
+		missing=; for p in $(3); do rpm -q $$$$p >/dev/null 2>&1 || missing="$$$$missing $$$$p"; done; \
+		[ -z "$$$$missing" ] && exit 0; \
+		echo "make $(1): installing with dnf:$$$$missing"; \
+		dnf install -y -q $$$$missing; \
+	else \
+		echo "make $(1): neither apt-get nor dnf here; install by hand: $(2)" >&2; exit 1; \
+	fi
+.PHONY: $(1)
+endef
+$(eval $(call deps_rule,deps-build,$(apt_build),$(dnf_build)))
+$(eval $(call deps_rule,deps-demo,$(apt_demo),$(dnf_demo)))
+$(eval $(call deps_rule,deps-check,$(apt_check),$(dnf_check)))
+deps: deps-build deps-demo deps-check
+
+# ---- demo and tests ----
+
+demo: deps-build deps-demo
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+	$(Q)./tests/demo/run
+
+script_tests := $(sort $(wildcard tests/tree/*.sh tests/live/*.sh tests/live/*.py))
+
+check: deps
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all build-unit
+	$(Q)PYTHON=$(PYTHON) $(PROVE) --exec '' -j$(JOBS) --rules='par=$(B)/unit/*' --rules='seq=**' \
+		$(unit_all) $(script_tests)
+
+# What a machine with only a C compiler, liblz4 and libcapstone can build and test.
+check-report: gs-report $(unit_report)
+	$(PROVE) --exec '' -j$(JOBS) $(unit_report)
+
+SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+check-asan:
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) B=build-asan SAN="$(SAN_FLAGS)" CFLAGS="-O1 -g" unit
+
+build-unit: $(unit_all)
+
+# ---- fuzz targets: tests/fuzz/NAME.c, built by `make fuzz-NAME' with clang's libFuzzer ----
+
+fuzz-%:
+	$(Q)mkdir -p build-fuzz
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) B=build-fuzz CC=clang CFLAGS="-O1 -g" \
+		SAN="-fsanitize=fuzzer-no-link,address,undefined" build-fuzz/fuzz-$*
+
+$(B)/fuzz-%: tests/fuzz/%.c $(needs_record)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(GS_CPPFLAGS) $(GS_CFLAGS) -fsanitize=fuzzer -Wno-missing-prototypes -o $@ $^ \
+		$(libs_record)
+
+# ---- install ----
+
+man1 := Documentation/gs-record.1 Documentation/gs-report.1
+man5 := Documentation/gs-file.5
+man7 := Documentation/gs-probe.7
+
+install: all
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 \
+		$(DESTDIR)$(mandir)/man7 $(DESTDIR)$(docdir)
+	install -m 755 $(RECORD) $(REPORT) $(DESTDIR)$(bindir)
+	install -m 644 $(man1) $(DESTDIR)$(mandir)/man1
+	install -m 644 $(man5) $(DESTDIR)$(mandir)/man5
+	install -m 644 $(man7) $(DESTDIR)$(mandir)/man7
+	install -m 644 README.md LICENSE $(DESTDIR)$(docdir)
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(bindir)/,gs-record gs-report) \
+		$(addprefix $(DESTDIR)$(mandir)/man1/,$(notdir $(man1))) \
+		$(addprefix $(DESTDIR)$(mandir)/man5/,$(notdir $(man5))) \
+		$(addprefix $(DESTDIR)$(mandir)/man7/,$(notdir $(man7)))
+	rm -rf $(DESTDIR)$(docdir)
+
+format:
+	clang-format -i $(wildcard $(addsuffix /*.[ch],$(folders)) tests/*.h tests/*/*.[ch])
+
+help:
+	@echo "gs $(VERSION): record typed user-space events, report them anywhere"
+	@echo
+	@echo "  all           build gs-record and gs-report here (default)"
+	@echo "  gs-report     only the reporter: needs a C compiler, liblz4 and libcapstone"
+	@echo "  deps          install what is missing to build, demonstrate and test (root)"
+	@echo "  demo          install, build, record a real program and report it (root)"
+	@echo "  check         install, build and run all tests (root: live probes)"
+	@echo "  check-report  build and test the reporter alone"
+	@echo "  check-asan    unit tests under AddressSanitizer and UBSan"
+	@echo "  fuzz-NAME     build the fuzz target tests/fuzz/NAME.c"
+	@echo "  install       to DESTDIR and prefix=$(prefix)"
+	@echo "  uninstall     remove what install put there"
+	@echo "  format        clang-format all sources"
+	@echo "  clean         remove everything that was built"
+	@echo
+	@echo "  variables     V=1 shows commands; CC, CFLAGS, LDFLAGS, prefix, DESTDIR"
 
 clean:
 	rm -rf build build-* gs-record gs-report
 
-.PHONY: all unit clean
+.PHONY: all unit build-unit deps demo check check-report check-asan install uninstall format help clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
