@@ -67,6 +67,7 @@ enum gs_plan_op {
 	GS_OP_LOR,    /* a || b, 0 or 1 */
 	GS_OP_SELECT, /* a ? b : c */
 	/* strings at user address a against plan data [imm, imm + size), size <= 255; 0 or 1 */
+	/* (a literal ends at its first NUL, if it has one) */
 	GS_OP_STR_EQ,	 /* the C string equals the literal (its NUL included in the comparison) */
 	GS_OP_STR_PREFIX, /* begins with */
 	GS_OP_STR_FIND,	 /* contains, within the first 255 bytes */
@@ -95,7 +96,8 @@ enum gs_plan_item_kind {
 	GS_ITEM_MEMORY, /* `size' bytes of user memory at address node */
 	GS_ITEM_PIECES, /* composite of `size' bytes: pieces[first_piece, +npieces) */
 	GS_ITEM_STRING, /* variable: C string at address node, at most `size' bytes without the NUL;
-			 * count (or NONE): a run-time limit, also at most that */
+			 * count (or NONE): a run-time limit, also at most that. Cut by `size' is TRUNCATED;
+			 * cut by count is OK (it is what was asked for); count < 0: BAD_RANGE */
 	GS_ITEM_ARRAY,	/* variable: count elements of `stride' bytes at address node, at most `size'
 			 * bytes in all (a multiple of stride); beyond: TRUNCATED; count < 0: BAD_RANGE */
 	GS_ITEM_COMM,	/* 16 bytes: the thread's comm */
@@ -154,6 +156,10 @@ static inline uint16_t gs_plan_const(struct gs_plan *p, int64_t v)
 uint32_t gs_plan_literal(struct gs_plan *p, const void *bytes, size_t n);
 /* A new zeroed item with node, count and parent NONE. */
 struct gs_plan_item *gs_plan_item(struct gs_plan *p);
+
+/* The layout of the plan's items, in order: what gs_program_generate wants beside the plan. */
+struct gs_layout;
+struct gs_error *gs_plan_layout(const struct gs_plan *p, struct gs_layout *out);
 
 /* Indices, sizes and kinds are consistent and within the caps of the generator: called on everything that
  * comes from the resolver. GS_ERR_LIMIT or GS_ERR_DAMAGED, in the user's terms. */
