@@ -87,11 +87,23 @@ enum gs_expr_op {
 struct gs_type_name {
 	const char *base;      /* "struct req", "unsigned long" (canonical order), "ns::T<int>" */
 	uint32_t npointers;    /* number of * */
+	uint32_t nouter;       /* number of * in `T (*)[4]': pointers to the array */
 	uint64_t dims[4];      /* array dimensions, outermost first */
 	uint32_t ndims;
 	bool is_const;
 };
 
+/*
+ * What the parser leaves in the fields of each kind, beyond the obvious:
+ *  NUMBER, FLOAT  type_name is the literal's type ("int", "unsigned int", "long", "unsigned long", "float",
+ *                 "double"); a character literal is an "int" with its byte in string, string_len = 1.
+ *  NAME           `a::b::c' has qualifier `a::b' and name `c' (a function's static or a C++ name: the scope
+ *                 tells); `file.c::f::v' has `file.c' and `f::v'; `::v' (global scope) has qualifier "".
+ *  CALL           name is "str", "buf", "starts_with", "contains", "container_of", "list" or "entry"
+ *                 ($entry). `$str(p)' is str(p) even where a variable is called str; qualifier is then "$".
+ *                 container_of(p, T, m): args p, m; type_name T. list(head, next, n): args head, next, n.
+ *                 m and next are designators (NAME, or MEMBER `.' and INDEX over it): not evaluated.
+ */
 struct gs_expr {
 	enum gs_expr_kind kind;
 	enum gs_expr_op op;
@@ -111,7 +123,9 @@ struct gs_expr {
 	/* Set by gs_expr_check: */
 	gs_type_id type;    /* void * sized things included; arrays are not decayed here */
 	bool is_lvalue;	    /* has an address or a register home */
-	bool is_constant;   /* `number' (or `real') is the value */
+	bool is_register;   /* no address: & is refused; arrays there do not decay */
+	bool implicit;	    /* made by the checker: not in the text, skipped by print and equal */
+	bool is_constant;   /* `number' (extended to 64 bits by the type) or `real' is the value */
 	uint64_t binding;   /* NAME, BUILTIN: what the scope gave */
 	uint64_t bit_offset; /* MEMBER: from the start of the (pointed-to) aggregate */
 	uint32_t bit_size;   /* MEMBER: bit-field width, or 0 */
