@@ -199,6 +199,12 @@ struct gs_meta {
 	size_t nmodules, nprobes, nschemas, nsites, nprocesses, nmaps, nclocks, ncounters, nsymbols;
 	size_t modules_cap, probes_cap, schemas_cap, sites_cap, processes_cap, maps_cap, clocks_cap,
 		counters_cap, symbols_cap;
+	/*
+	 * Reader only: id in `types' of each type of the file. They differ once somebody has added types of
+	 * their own (expressions of a report) between two reads.
+	 */
+	gs_type_id *type_map;
+	size_t ntype_map, type_map_cap;
 };
 void gs_meta_init(struct gs_meta *m);
 void gs_meta_deinit(struct gs_meta *m);
@@ -217,6 +223,18 @@ enum gs_meta_table {
 };
 /* Writes rows [first, n) of the table (all of TYPES, SESSION, END). */
 void gs_meta_write(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table, size_t first);
+/*
+ * All or nothing: META is unchanged after an error. Rows that META has already are skipped. R is left behind the
+ * table, so that several can follow each other.
+ */
 struct gs_error *gs_meta_read(struct gs_reader *r, struct gs_meta *m, enum gs_meta_table table);
+/*
+ * Pieces of a long table: rows [first, ...) until about LIMIT bytes are written; the next first row. TYPES are
+ * never cut.
+ */
+size_t gs_meta_write_some(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table,
+			  size_t first, size_t limit);
+size_t gs_meta_count(const struct gs_meta *m, enum gs_meta_table table); /* rows it has now */
+const char *gs_meta_table_name(enum gs_meta_table table);
 
 #endif
