@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * /proc as structures.
+ * Foot of the recorder's process knowledge: targets, metadata and late modules all look through
+ * here.
+ */
+#include "record/proc.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define KTHREAD_FLAG 0x00200000u /* PF_KTHREAD in include/linux/sched.h */
+
+static const char deleted_suffix[] = " (deleted)";
+
+/* PF_KTHREAD of field 9 of stat; the command name before it may hold anything, ')' too. */
+static bool is_kernel_thread(int32_t pid)
+{
+	char path[64], text[1024];
+	const char *end;
+	unsigned flags = 0;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+		return false;
+	return flags & KTHREAD_FLAG;
+}
+
+static void status_line(struct gs_proc_info *info, const char *line)
+{
+	const char *last;
+
+	if (!strncmp(line, "Name:\t", 6)) {
+		snprintf(info->comm, sizeof(info->comm), "%.*s", (int)strcspn(line + 6, "\n"),
+			 line + 6);
+	} else if (!strncmp(line, "State:\t", 7)) {
+		info->state = line[7];
+	} else if (!strncmp(line, "Tgid:\t", 6)) {
+		info->tgid = (int32_t)strtol(line + 6, NULL, 10);
+	} else if (!strncmp(line, "PPid:\t", 6)) {
+		info->ppid = (int32_t)strtol(line + 6, NULL, 10);
+	} else if (!strncmp(line, "Uid:\t", 5)) {
+		info->uid = (uint32_t)strtoul(line + 5, NULL, 10);
+	} else if (!strncmp(line, "NSpid:\t", 7)) {
+		last = strrchr(line, '\t');
+		info->inner_pid = (int32_t)strtol(last + 1, NULL, 10);
+	}
+}
+
+bool gs_proc_info(int32_t pid, struct gs_proc_info *out)
+{
+	struct gs_proc_info info = {0};
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (fgets(line, sizeof(line), f))
+		status_line(&info, line);
+	fclose(f);
+	if (!info.tgid)
+		return false;
+	info.kernel_thread = is_kernel_thread(pid);
+	*out = info;
+	return true;
+}
+
+/* Cuts " (deleted)", which the kernel appends, off PATH of LEN bytes. */
+static bool strip_deleted(char *path, size_t len)
+{
+	size_t n = sizeof(deleted_suffix) - 1;
+
+	if (len < n || strcmp(path + len - n, deleted_suffix) != 0)
+		return false;
+	path[len - n] = 0;
+	return true;
+}
+
+char *gs_proc_exe(int32_t pid, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, out, size - 1);
+	out[n < 0 ? 0 : n] = 0;
+	if (n > 0)
+		strip_deleted(out, (size_t)n);
+	return out;
+}
+
+/* The kernel escapes only newlines in these paths, as \012. */
+static void unescape(char *path)
+{
+	char *to = path;
+
+	for (const char *s = path; *s; s++) {
+		if (!strncmp(s, "\\012", 4)) {
+			*to++ = '\n';
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = 0;
+}
+
+static bool parse_map(char *line, struct gs_proc_map *map)
+{
+	char perms[5] = "";
+	int at = 0;
+	size_t len;
+	char *path;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &map->start, &map->end, perms, &map->pgoff, &map->dev_major, &map->dev_minor,
+		   &map->inode, &at) < 7 ||
+	    !at)
+		return false;
+	path = line + at;
+	if (path[0] != '/')
+		return false;
+	len = strcspn(path, "\n");
+	path[len] = 0;
+	map->exec = perms[2] == 'x';
+	map->deleted = strip_deleted(path, len);
+	unescape(path);
+	map->path = path;
+	return true;
+}
+
+bool gs_proc_each_map(int32_t pid, bool (*fn)(void *ctx, const struct gs_proc_map *map), void *ctx)
+{
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	bool any = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (getline(&line, &cap, f) > 0) {
+		struct gs_proc_map map = {0};
+
+		any = true;
+		if (parse_map(line, &map) && !fn(ctx, &map))
+			break;
+	}
+	free(line);
+	fclose(f);
+	return any;
+}
+
+bool gs_proc_map_is(const struct gs_proc_map *map, const struct stat *st, const char *path)
+{
+	if (map->inode != st->st_ino)
+		return false;
+	if (map->dev_major == major(st->st_dev) && map->dev_minor == minor(st->st_dev))
+		return true;
+	return path && !strcmp(map->path, path);
+}
+
+void gs_proc_each(bool (*fn)(void *ctx, int32_t pid), void *ctx)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || *end || pid > INT32_MAX)
+			continue;
+		if (!fn(ctx, (int32_t)pid))
+			break;
+	}
+	closedir(dir);
+}
