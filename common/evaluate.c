@@ -302,6 +302,8 @@ void gs_evaluate(evaluator *ev, const struct gs_expr *e, struct gs_value *out)
 	case GS_EXPR_BUILTIN:
 		*out = (struct gs_value){.type = e->type, .item = -1};
 		ev->lookup(ev->ctx, e, out);
+		if (out->type == GS_TYPE_VOID)
+			out->type = e->type;
 		return;
 	case GS_EXPR_MEMBER:
 	case GS_EXPR_INDEX:

@@ -16,15 +16,7 @@ static const struct gs_type *type_of(evaluator *ev, gs_type_id id)
 
 uint64_t gs_eval_extend(evaluator *ev, gs_type_id type, uint64_t bits)
 {
-	uint64_t size = gs_value_type_size(ev->src, type);
-	unsigned unused;
-
-	if (!size || size >= 8)
-		return bits;
-	unused = 64 - 8 * (unsigned)size;
-	if (gs_type_is_signed(ev->src->types, type))
-		return (uint64_t)((int64_t)(bits << unused) >> unused);
-	return bits << unused >> unused;
+	return gs_value_extend(ev->src, type, bits);
 }
 
 /* The binary formats narrower than double: bits of precision, and the exponent of the least bit. */
@@ -140,9 +132,11 @@ static void to_number(evaluator *ev, const struct gs_expr *e, struct gs_value *o
 		to_integer(ev, e->type, o.real, out);
 	} else {
 		gs_eval_bits(ev, e->type, to_bool ? o.bits != 0 : o.bits, out);
-		/* A pointer under another type is still the captured one: it can be followed. */
-		out->item = v.item;
-		out->item_offset = v.item_offset;
+		/* The same address under another type is still the captured pointer: followed. */
+		if (out->bits == o.bits) {
+			out->item = v.item;
+			out->item_offset = v.item_offset;
+		}
 	}
 }
 

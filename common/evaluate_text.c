@@ -40,7 +40,7 @@ static bool text_at(const struct gs_place *place, gs_type_id type, struct text *
 	nul = all.len ? memchr(all.data, 0, all.len) : NULL;
 	text->data = all.data;
 	text->len = nul ? (size_t)(nul - all.data) : all.len;
-	text->complete = nul || place->region.status == GS_STATUS_OK;
+	text->complete = nul || place->is_string;
 	return true;
 }
 
@@ -63,7 +63,11 @@ static void place_of_text(evaluator *ev, const struct gs_expr *e, struct gs_plac
 		return;
 	}
 	gs_evaluate(ev, array, &v);
-	*place = (struct gs_place){.region = v, .has_address = v.has_address, .address = v.address};
+	/* An array that is there as a whole ends where it ends, with or without a NUL. */
+	*place = (struct gs_place){.region = v,
+				   .has_address = v.has_address,
+				   .address = v.address,
+				   .is_string = v.status == GS_STATUS_OK};
 }
 
 static bool eval_text(evaluator *ev, const struct gs_expr *e, struct text *text,
@@ -161,7 +165,8 @@ static void call_str(evaluator *ev, const struct gs_expr *e, struct gs_value *ou
 	if (cut)
 		out->status = GS_STATUS_TRUNCATED;
 	else if (!text.complete)
-		out->status = place.region.status;
+		out->status = place.region.status == GS_STATUS_OK ? GS_STATUS_TRUNCATED
+								  : place.region.status;
 }
 
 static void call_buf(evaluator *ev, const struct gs_expr *e, struct gs_value *out)

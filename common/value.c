@@ -44,6 +44,19 @@ uint64_t gs_value_type_size(const struct gs_value_source *src, gs_type_id id)
 	return size || !address ? size : src->pointer_size;
 }
 
+uint64_t gs_value_extend(const struct gs_value_source *src, gs_type_id type, uint64_t bits)
+{
+	uint64_t size = gs_value_type_size(src, type);
+	unsigned unused;
+
+	if (!size || size >= 8)
+		return bits;
+	unused = 64 - 8 * (unsigned)size;
+	if (gs_type_is_signed(src->types, type))
+		return (uint64_t)((int64_t)(bits << unused) >> unused);
+	return bits << unused >> unused;
+}
+
 bool gs_value_scalar(const struct gs_value_source *src, const struct gs_value *v, uint64_t *bits)
 {
 	uint64_t size;
@@ -232,6 +245,17 @@ static void take_bytes(const struct gs_value_source *src, const struct gs_value 
 	}
 }
 
+/* A scalar that was computed has no bytes: it can only be taken whole, as what it is. */
+static bool is_whole(const struct gs_value_source *src, const struct gs_value *v,
+		     const struct gs_part *part)
+{
+	unsigned to = type_of(src, part->type)->kind, from = type_of(src, v->type)->kind;
+
+	return !part->bit_size && !part->bit_offset &&
+	       gs_value_type_size(src, part->type) == gs_value_type_size(src, v->type) &&
+	       (to == from || (is_scalar_kind(to) && is_scalar_kind(from)));
+}
+
 void gs_value_part(const struct gs_value_source *src, const struct gs_value *v,
 		   const struct gs_part *part, struct gs_value *out)
 {
@@ -242,10 +266,10 @@ void gs_value_part(const struct gs_value_source *src, const struct gs_value *v,
 		r.status = v->status;
 		r.reason = v->reason;
 		r.address = v->address;
-	} else if (v->in_bits && !part->bit_size && !part->bit_offset &&
-		   gs_value_type_size(src, part->type) == gs_value_type_size(src, v->type)) {
+	} else if (v->in_bits && is_whole(src, v, part)) {
 		r = *v;
 		r.type = part->type;
+		r.bits = gs_value_extend(src, part->type, v->bits);
 	} else if (v->in_bits) {
 		r.status = GS_STATUS_NOT_COLLECTED;
 	} else if (!part->bit_size && part->bit_offset % 8) {

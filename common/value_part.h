@@ -22,6 +22,9 @@ void gs_value_absent(struct gs_value *out, gs_type_id type, unsigned status);
 /* gs_type_size, with the source's pointer size for pointers that do not say theirs. */
 uint64_t gs_value_type_size(const struct gs_value_source *src, gs_type_id id);
 
+/* Cuts BITS to the size of TYPE and extends them by its sign. */
+uint64_t gs_value_extend(const struct gs_value_source *src, gs_type_id type, uint64_t bits);
+
 /*
  * mantissa * 2^exponent, rounded once (nearest, even) to PRECISION (at most 53) bits of which the
  * last is worth at least 2^exponent_min.
