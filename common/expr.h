@@ -170,17 +170,31 @@ struct gs_scope {
 	struct gs_types *types; /* new pointer and array types are added here */
 	uint8_t pointer_size;	/* of the target */
 	void *ctx;
-	/* All may return GS_ERR_NOT_FOUND errors with their own hints; the checker adds the span. */
+	/*
+	 * All may return GS_ERR_NOT_FOUND errors with their own hints; the checker adds the span.
+	 * Then the checker tries `this->name', so a scope whose `this' has such a member must not
+	 * offer a global of that name before it; and last NULL, nullptr, true and false.
+	 */
 	struct gs_error *(*find_name)(void *ctx, const char *qualifier, const char *name,
 				      struct gs_symbol *sym);
 	struct gs_error *(*find_builtin)(void *ctx, const char *name, struct gs_symbol *sym);
+	/*
+	 * NAME is "struct req", "union u", "enum e", "class c", a typedef or a C++ type ("ns::T<int>"); of C's
+	 * base types only "char" and "long double", whose form is the ABI's, with a fallback to that of x86.
+	 * The checker knows size_t and the types of <stdint.h> where the program does not.
+	 */
 	struct gs_error *(*find_type)(void *ctx, const char *name, gs_type_id *id);
 	/*
 	 * A hook for the report: called on every node before it is checked; when it knows the whole tree
-	 * (an item captured by equal expression) it sets type and binding, kind becomes NAME, and true is
-	 * returned. May be NULL.
+	 * (an item captured by equal expression) it sets type and binding (and bit_size, if the item is a
+	 * bit-field: it promotes by it), kind becomes NAME, and true is returned. May be NULL.
 	 */
 	bool (*find_tree)(void *ctx, struct gs_expr *e);
+	/*
+	 * Called with true before the operand of $entry(...) is checked and with false after it, so that
+	 * its names can be looked up where the function begins. May be NULL.
+	 */
+	void (*in_entry)(void *ctx, bool inside);
 };
 
 /*
@@ -191,6 +205,14 @@ struct gs_scope {
  */
 struct gs_error *gs_expr_check(struct gs_expr *e, const char *text, struct gs_arena *arena,
 			       const struct gs_scope *scope);
+
+/*
+ * As gs_expr_check, for a place that needs one number or pointer (a condition, --hist): *e becomes the
+ * referent of a C++ reference, an array its address; anything else is an error that names WHAT ("the
+ * condition") and shows the type. A condition is true when the value is not 0.
+ */
+struct gs_error *gs_expr_check_scalar(struct gs_expr **e, const char *what, const char *text,
+				      struct gs_arena *arena, const struct gs_scope *scope);
 
 /* Same tree (names, operators, literals; not spans, not redundant parentheses). */
 bool gs_expr_equal(const struct gs_expr *a, const struct gs_expr *b);

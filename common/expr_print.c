@@ -11,12 +11,13 @@
 #include "common/lex.h"
 #include "common/text.h"
 
-/* The written node under what the checker put over it. */
+/* The written node under what the checker put over it; NULL for an end of a slice that was left
+ * out. */
 static const struct gs_expr *written(const struct gs_expr *e)
 {
 	while (e && e->implicit && e->a)
 		e = e->a;
-	return e;
+	return e && e->implicit && e->kind == GS_EXPR_NUMBER ? NULL : e;
 }
 
 /* ---- literals and names ---- */
