@@ -201,7 +201,8 @@ static void row_end(struct gs_row *row, void *p)
 static const char *check_schema(struct gs_meta *m, void *p)
 {
 	struct gs_meta_schema *s = p;
-	uint64_t slots = 0;
+	struct gs_layout layout;
+	struct gs_error *err;
 
 	for (uint32_t i = 0; i < s->nitems; i++) {
 		struct gs_meta_item *item = &s->items[i];
@@ -212,11 +213,14 @@ static const char *check_schema(struct gs_meta *m, void *p)
 			item->type = m->type_map[item->type];
 		if (item->parent != GS_NONE && item->parent >= i)
 			return "has an item whose parent is not before it";
-		if (item->size > GS_EVENT_MAX_LEN)
-			return "has an item that is too large";
-		slots += item->variable ? 8 : item->size;
 	}
-	return slots > GS_EVENT_MAX_LEN ? "is too large for one event" : NULL;
+	err = gs_schema_layout(s, &layout);
+	if (err) {
+		gs_error_free(err);
+		return "is too large for one event";
+	}
+	gs_layout_deinit(&layout);
+	return NULL;
 }
 
 static const char *check_site(struct gs_meta *m, void *p)
