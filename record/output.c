@@ -120,13 +120,9 @@ static const char *file_name(const struct gs_output *o)
 	return strcmp(o->file.path, "-") ? o->file.path : "standard output";
 }
 
-/*
- * The first failure ends the recording: what was written of the block is cut off again, so that the
- * file ends in a whole block and the space that this frees can take the end block.
- */
-static void fail(struct gs_output *o, struct gs_error *err, uint64_t whole)
+/* The first failure ends the recording. The writer has taken back what it wrote of the block. */
+static void fail(struct gs_output *o, struct gs_error *err)
 {
-	gs_output_file_cut(&o->file, whole);
 	if (o->failed) {
 		gs_error_free(err);
 		return;
@@ -151,7 +147,7 @@ static void drop(struct gs_output *o, const struct gs_chunk *c)
 
 static void write_chunk(struct gs_output *o, struct gs_chunk *c)
 {
-	uint64_t whole = gs_writer_bytes(o->writer), bad = 0;
+	uint64_t bad = 0;
 	struct gs_error *err;
 
 	if (o->failed || o->full) {
@@ -160,7 +156,7 @@ static void write_chunk(struct gs_output *o, struct gs_chunk *c)
 	}
 	err = gs_writer_events(o->writer, c->cpu, c->data, c->len, &bad);
 	if (err) {
-		fail(o, err, whole);
+		fail(o, err);
 		drop(o, c);
 		return;
 	}
@@ -171,7 +167,6 @@ static void write_chunk(struct gs_output *o, struct gs_chunk *c)
 
 static void write_entry(struct gs_output *o, struct entry *e)
 {
-	uint64_t whole = gs_writer_bytes(o->writer);
 	struct gs_meta *meta = gs_writer_meta(o->writer);
 	struct gs_error *err = NULL;
 
@@ -189,7 +184,7 @@ static void write_entry(struct gs_output *o, struct entry *e)
 	if (!err && !o->failed)
 		err = gs_writer_flush_meta(o->writer);
 	if (err)
-		fail(o, err, whole);
+		fail(o, err);
 }
 
 static void recycle(struct gs_output *o, struct gs_chunk *c)
@@ -412,7 +407,6 @@ void gs_output_discard(struct gs_output *o)
 static void write_end(struct gs_output *o, const struct gs_output_end *end)
 {
 	struct gs_meta_end block = {0};
-	uint64_t whole = gs_writer_bytes(o->writer);
 	struct gs_error *err;
 
 	end->fill(end->ctx, gs_writer_meta(o->writer), &block);
@@ -425,7 +419,7 @@ static void write_end(struct gs_output *o, const struct gs_output_end *end)
 	gs_writer_touch(o->writer, GS_META_COUNTERS);
 	err = gs_writer_end(o->writer, &block);
 	if (err)
-		fail(o, err, whole);
+		fail(o, err);
 }
 
 struct gs_error *gs_output_finish(struct gs_output *o, const struct gs_output_end *end,

@@ -140,12 +140,6 @@ void gs_output_file_discard(struct gs_output_file *f)
 	deinit(f);
 }
 
-bool gs_output_file_cut(struct gs_output_file *f, uint64_t size)
-{
-	return f->created && ftruncate(f->fd, (off_t)size) == 0 &&
-	       lseek(f->fd, (off_t)size, SEEK_SET) == (off_t)size;
-}
-
 struct gs_error *gs_output_file_close(struct gs_output_file *f)
 {
 	struct gs_error *err = NULL;

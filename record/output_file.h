@@ -13,7 +13,7 @@
 
 struct gs_output_file {
 	int fd;
-	bool created; /* a new regular file: can be cut back, and removed */
+	bool created; /* a new regular file, removed by discard */
 	bool moved;   /* an older file was renamed to old_path */
 	char *path, *old_path;
 };
@@ -27,8 +27,6 @@ struct gs_output_file {
 struct gs_error *gs_output_file_open(const char *path, struct gs_output_file *out);
 /* Removes the new file and puts the older one back. */
 void gs_output_file_discard(struct gs_output_file *f);
-/* Cuts what was written after SIZE; false when that cannot be. */
-bool gs_output_file_cut(struct gs_output_file *f, uint64_t size);
 struct gs_error *gs_output_file_close(struct gs_output_file *f);
 
 #endif
