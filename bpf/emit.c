@@ -38,6 +38,11 @@ void gs_emit_bind(struct gs_emit *e, gs_label label)
 	e->labels[label].at = (int64_t)e->n;
 }
 
+bool gs_emit_label_used(const struct gs_emit *e, gs_label label)
+{
+	return e->labels[label].used;
+}
+
 void gs_emit_note(struct gs_emit *e, const char *fmt, ...)
 {
 	struct gs_emit_note *note;
@@ -94,6 +99,7 @@ static void fixup(struct gs_emit *e, gs_label to)
 
 	f->insn = e->n;
 	f->label = to;
+	e->labels[to].used = true;
 }
 
 void gs_emit_goto(struct gs_emit *e, gs_label to)
@@ -141,28 +147,20 @@ static struct gs_error *resolve(struct gs_emit *e)
 
 /* ---- listing ---- */
 
-static const char *label_at(const struct gs_emit *e, size_t insn)
+/* The label of each instruction that has one. */
+static const char **labels_by_insn(const struct gs_emit *e)
 {
-	for (size_t i = 0; i < e->nlabels; i++)
-		if (e->labels[i].at == (int64_t)insn)
-			return e->labels[i].name;
-	return NULL;
-}
-
-/* Which instructions carry a label, so that the listing stays linear. */
-static uint8_t *label_marks(const struct gs_emit *e)
-{
-	uint8_t *marks = gs_calloc(e->n + 1, 1);
+	const char **names = gs_calloc(e->n + 1, sizeof(*names));
 
 	for (size_t i = 0; i < e->nlabels; i++)
-		if (e->labels[i].at >= 0)
-			marks[e->labels[i].at] = 1;
-	return marks;
+		if (e->labels[i].at >= 0 && e->labels[i].used)
+			names[e->labels[i].at] = e->labels[i].name;
+	return names;
 }
 
 static void print_listing(const struct gs_emit *e, struct gs_buf *out)
 {
-	GS_CLEANUP_FREE uint8_t *marks = label_marks(e);
+	GS_CLEANUP_FREE const char **names = labels_by_insn(e);
 	size_t note = 0;
 
 	for (size_t i = 0; i < e->n; i++) {
@@ -171,13 +169,13 @@ static void print_listing(const struct gs_emit *e, struct gs_buf *out)
 
 		for (; note < e->nnotes && e->notes[note].insn <= i; note++)
 			gs_buf_printf(out, "\t; %s\n", e->notes[note].text);
-		if (marks[i])
-			gs_buf_printf(out, "%s:\n", label_at(e, i));
+		if (names[i])
+			gs_buf_printf(out, "%s:\n", names[i]);
 		gs_buf_printf(out, "%5zu: ", i);
 		gs_insn_print(out, insn, wide ? insn + 1 : NULL);
 		if (BPF_CLASS(insn->code) == BPF_JMP && BPF_OP(insn->code) != BPF_CALL &&
 		    BPF_OP(insn->code) != BPF_EXIT)
-			gs_buf_printf(out, " <%s>", label_at(e, i + 1 + (size_t)insn->off));
+			gs_buf_printf(out, " <%s>", names[(int64_t)i + 1 + insn->off]);
 		gs_buf_putc(out, '\n');
 		i += wide;
 	}

@@ -14,6 +14,7 @@
 struct gs_emit_label {
 	const char *name; /* static text */
 	int64_t at;	  /* instruction, or -1 while unbound */
+	bool used;
 };
 
 struct gs_emit_fixup {
@@ -46,6 +47,8 @@ void gs_emit_deinit(struct gs_emit *e);
 
 gs_label gs_emit_label(struct gs_emit *e, const char *name);
 void gs_emit_bind(struct gs_emit *e, gs_label label); /* here */
+/* Something jumps to it: code that nothing reaches must not be emitted, the kernel refuses it. */
+bool gs_emit_label_used(const struct gs_emit *e, gs_label label);
 /* Comment above the next instruction of the listing. */
 void gs_emit_note(struct gs_emit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The generator: capture plan in, eBPF instructions out. No kernel is needed: the instructions refer to maps by
- * enum gs_map, and are bound to descriptors when loaded. tests/ runs them in an interpreter.
+ * The generator: capture plan in, eBPF instructions out. No kernel is needed: the instructions
+ * refer to maps by enum gs_map, and are bound to descriptors when loaded. tests/ runs them in an
+ * interpreter.
  */
 #ifndef GS_BPF_PROGRAM_H
 #define GS_BPF_PROGRAM_H
@@ -41,7 +42,8 @@ struct gs_counters {
 struct gs_control {
 	uint32_t enabled; /* 0: hits are counted as skipped */
 	uint32_t reserved;
-	uint64_t filter_lost; /* pid set insertions that failed */
+	uint64_t filter_lost;  /* pid set insertions that failed */
+	uint64_t process_lost; /* fork, exec and exit records that found no room */
 };
 
 /* What the running kernel offers; a bit cleared by the test-only mask takes the fallback. */
@@ -56,12 +58,12 @@ enum gs_feature {
 };
 
 struct gs_gen_options {
-	uint32_t features;  /* enum gs_feature */
-	bool filter_pids;   /* only thread groups in GS_MAP_PIDS */
-	uint32_t site;	    /* without COOKIE: the site index patched in */
-	uint32_t ring_bytes; /* size of one ring: wake-up when half full */
+	uint32_t features;	 /* enum gs_feature */
+	bool filter_pids;	 /* only thread groups in GS_MAP_PIDS */
+	uint32_t site;		 /* without COOKIE: the site index patched in */
+	uint32_t ring_bytes;	 /* size of one ring: wake-up when half full */
 	uint64_t ns_dev, ns_ino; /* with NS_PID: /proc/self/ns/pid */
-	uint32_t tls_offset; /* byte offset of thread.fsbase in task_struct, 0 if unknown */
+	uint32_t tls_offset;	 /* byte offset of thread.fsbase in task_struct, 0 if unknown */
 };
 
 struct gs_program {
@@ -71,8 +73,8 @@ struct gs_program {
 };
 
 /*
- * Compiles. GS_ERR_LIMIT, in the user's terms (never a verifier log), when the plan is too large for
- * one program. With LISTING the instructions as text, with labels and a comment per plan step.
+ * Compiles. GS_ERR_LIMIT, in the user's terms (never a verifier log), when the plan is too large
+ * for one program. With LISTING the instructions as text, with labels and a comment per plan step.
  */
 struct gs_error *gs_program_generate(const struct gs_plan *plan, const struct gs_layout *layout,
 				     const struct gs_gen_options *opts, struct gs_program *out,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tracing session in the kernel: features, maps, programs, links, ring buffers. Takes plans and sites from
- * record/, gives raw records to its drain. Everything is held by descriptors of this process, so that nothing is
- * left after any kind of exit.
+ * A tracing session in the kernel: features, maps, programs, links, ring buffers. Takes plans and
+ * sites from record/, gives raw records to its drain. Everything is held by descriptors of this
+ * process, so that nothing is left after any kind of exit.
  */
 #ifndef GS_BPF_TRACER_H
 #define GS_BPF_TRACER_H
@@ -12,31 +12,31 @@
 struct gs_tracer;
 
 struct gs_tracer_options {
-	uint32_t feature_mask;	/* features allowed: ~0u, tests clear bits */
-	uint64_t buffer_bytes;	/* all rings together; rounded up to a power of two pages each */
-	uint32_t max_sites;	/* capacity of the site table, later attachments included */
+	uint32_t feature_mask; /* features allowed: ~0u, tests clear bits */
+	uint64_t buffer_bytes; /* all rings together; rounded up to a power of two pages each */
+	uint32_t max_sites;    /* capacity of the site table, later attachments included */
 	uint32_t nprobes;
-	bool filter_pids;	/* record only processes in the set */
-	bool follow;		/* children of processes in the set join it; exec and exit are reported */
-	bool want_tls;		/* some plan reads the thread pointer */
+	bool filter_pids; /* record only processes in the set */
+	bool follow;	  /* children of processes in the set join it; exec and exit are reported */
+	bool want_tls;	  /* some plan reads the thread pointer */
 };
 
 /*
- * Probes features, creates the maps. Errors name the missing privilege (CAP_BPF and CAP_PERFMON, or root)
- * or kernel feature (option name, first kernel that has it) and what to do.
+ * Probes features, creates the maps. Errors name the missing privilege (CAP_BPF and CAP_PERFMON, or
+ * root) or kernel feature (option name, first kernel that has it) and what to do.
  */
 struct gs_error *gs_tracer_open(const struct gs_tracer_options *opts, struct gs_tracer **out);
 uint32_t gs_tracer_features(const struct gs_tracer *t);
 
 struct gs_trace_site {
-	uint32_t id;	   /* index in the site table, < max_sites; unique */
-	uint32_t probe;	   /* < nprobes */
-	uint32_t plan;	   /* index in the plans given with it */
-	int fd;		   /* the module's file; borrowed */
+	uint32_t id;	/* index in the site table, < max_sites; unique */
+	uint32_t probe; /* < nprobes */
+	uint32_t plan;	/* index in the plans given with it */
+	int fd;		/* the module's file; borrowed */
 	uint64_t file_offset;
 	uint64_t link_addr;
 	uint64_t ref_ctr_offset; /* marker semaphore, 0 if none */
-	int32_t pid;	   /* > 0: only this process, by the kernel's filter (needs no children) */
+	int32_t pid; /* > 0: only this process, by the kernel's filter (needs no children) */
 };
 
 /* A site that the kernel refused. */
@@ -46,9 +46,11 @@ struct gs_attach_failure {
 };
 
 /*
- * Compiles the plans (each with its layout), groups sites by plan, file and pid, loads and attaches; may be called
- * again for modules that are mapped later. Disabled until gs_tracer_enable. A site that the kernel refuses
- * (-EOPNOTSUPP and the like) is left out and listed in *failures (caller frees); other errors fail it all.
+ * Compiles the plans (each with its layout), groups sites by plan, file and pid, loads and
+ * attaches; may be called again for modules that are mapped later. Disabled until gs_tracer_enable.
+ * A site that the kernel refuses
+ * (-EOPNOTSUPP and the like) is left out and listed in *failures (caller frees); other errors fail
+ * it all.
  */
 struct gs_error *gs_tracer_attach(struct gs_tracer *t, const struct gs_plan *plans,
 				  const struct gs_layout *layouts, size_t nplans,
@@ -63,9 +65,9 @@ struct gs_error *gs_tracer_pid_remove(struct gs_tracer *t, int32_t pid);
 bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid);
 
 /*
- * Waits at most timeout_ms (woken early when a ring is half full), then gives every record that is there to
- * RECORD, ring by ring, in submission order. DATA is aligned to 8 and valid during the call.
- * A negative result of the callback stops the drain and is returned as GS_ERR_SYSTEM.
+ * Waits at most timeout_ms (woken early when a ring is half full), then gives every record that is
+ * there to RECORD, ring by ring, in submission order. DATA is aligned to 8 and valid during the
+ * call. A negative result of the callback stops the drain and is returned as GS_ERR_SYSTEM.
  */
 typedef int (*gs_record_fn)(void *ctx, int cpu, const void *data, size_t len);
 struct gs_error *gs_tracer_poll(struct gs_tracer *t, int timeout_ms, gs_record_fn record, void *ctx,
@@ -74,9 +76,11 @@ struct gs_error *gs_tracer_poll(struct gs_tracer *t, int timeout_ms, gs_record_f
 /* Totals over cpus since the start. */
 struct gs_error *gs_tracer_counters(struct gs_tracer *t, uint32_t probe, struct gs_counters *out);
 uint64_t gs_tracer_filter_lost(struct gs_tracer *t);
+uint64_t gs_tracer_process_lost(struct gs_tracer *t); /* fork, exec and exit records without room */
 uint64_t gs_tracer_ring_bytes(const struct gs_tracer *t); /* all rings */
 
-/* Detaches everything (links closed in parallel); records that are in the rings can still be polled. */
+/* Detaches everything (links closed in parallel); records that are in the rings can still be
+ * polled. */
 void gs_tracer_detach(struct gs_tracer *t);
 void gs_tracer_close(struct gs_tracer *t);
 
