@@ -136,13 +136,12 @@ static struct gs_chunk *new_chunk(struct gs_drain *d, uint32_t cpu)
 	if (c)
 		return c;
 	flush_all(d); /* half-full chunks of other processors must not starve this one */
-	for (;;) {
-		c = gs_output_take(d->opts.output, cpu, 20);
-		if (c || gs_output_failed(d->opts.output))
-			return c;
+	while (!c && !gs_output_failed(d->opts.output)) {
 		if (d->opts.give_up && d->opts.give_up(d->opts.ctx))
-			return NULL;
+			break;
+		c = gs_output_take(d->opts.output, cpu, 20);
 	}
+	return c;
 }
 
 static void append(struct gs_drain *d, uint32_t cpu, const struct gs_event_head *head)

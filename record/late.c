@@ -76,12 +76,12 @@ static void round_free(struct round *r)
 	free(r);
 }
 
-void gs_late_free(struct gs_late *l)
+bool gs_late_free(struct gs_late *l)
 {
 	if (!l)
-		return;
+		return true;
 	if (l->round && !l->round->finished)
-		return; /* its thread reads these */
+		return false; /* its thread reads these */
 	if (l->round) {
 		pthread_join(l->round->thread, NULL);
 		round_free(l->round);
@@ -89,6 +89,7 @@ void gs_late_free(struct gs_late *l)
 	free(l->pending);
 	gs_arena_deinit(&l->arena);
 	free(l);
+	return true;
 }
 
 bool gs_late_waiting(const struct gs_late *l)
@@ -249,11 +250,11 @@ static bool usable(struct gs_late *l, struct round *r)
 	}
 	for (size_t i = 0; i < r->resolution->nwarnings; i++)
 		gs_voice_say(l->voice, "%s", r->resolution->warnings[i]);
-	for (size_t i = 0; i < r->resolution->nerrors; i++) {
-		gs_voice_error(l->voice, gs_error_wrap(r->resolution->errors[i],
-						       "`%s' was mapped, but", r->path));
-		r->resolution->errors[i] = gs_error_new(GS_ERR_INTERNAL, "said");
-	}
+	if (r->resolution->nerrors)
+		gs_voice_always(l->voice,
+				"`%s' was mapped, but its probes are not recorded:", r->path);
+	for (size_t i = 0; i < r->resolution->nerrors; i++)
+		gs_error_print(stderr, "gs-record", r->resolution->errors[i]);
 	return !r->resolution->nerrors && r->resolution->meta.nsites;
 }
 

@@ -20,8 +20,8 @@ struct gs_late_options {
 };
 /* NULL when nothing is pending. */
 struct gs_late *gs_late_new(const struct gs_late_options *opts);
-/* Leaves a resolver that still runs to itself: it ends with the process. */
-void gs_late_free(struct gs_late *l);
+/* False when a resolver still runs: nothing is freed then, and the request must live until the process ends. */
+bool gs_late_free(struct gs_late *l);
 
 /* Something still waits for its module or is being resolved. */
 bool gs_late_waiting(const struct gs_late *l);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * gs-record: records typed events of running programs into one file.
+ * Where the recorder begins: the command line to options, options to a session.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "record/session.h"
+
+int main(int argc, char **argv)
+{
+	struct gs_record_options opts;
+	struct gs_error *err;
+	/* The parser permutes argv; the file has it as it was. */
+	GS_CLEANUP_FREE char **words = gs_calloc((size_t)argc + 1, sizeof(*words));
+	int status;
+
+	memcpy(words, argv, sizeof(*argv) * ((size_t)argc + 1));
+	err = gs_record_options_parse(argc, argv, &opts);
+	if (err) {
+		gs_error_print(stderr, "gs-record", err);
+		gs_error_free(err);
+		return GS_EXIT_NOTHING;
+	}
+	if (opts.help)
+		gs_record_options_help(stdout);
+	else if (opts.version)
+		puts("gs-record " GS_VERSION);
+	status = opts.help || opts.version ? GS_EXIT_RECORDED
+					   : (int)gs_session_run(&opts, argc, words);
+	gs_record_options_deinit(&opts);
+	return status;
+}
