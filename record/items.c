@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is captured for each item, by type and limits alone: the item itself, strings of its char
+ * pointers, what other pointers lead to. Between the checked items of a probe and its schema;
+ * items_plan.c says how each part is read at one site.
+ *
+ * The expansion does not look at locations, so that sites where a variable lives in different
+ * homes, or nowhere, have one schema. Children of what may be absent are planned all the same, and
+ * have no data then.
+ */
+#include <inttypes.h>
+
+#include "record/resolver.h"
+
+/* Caps per probe that keep a record and its program small; what is beyond shows its address alone.
+ */
+#define STRINGS_MAX 64
+#define FOLLOWED_MAX 64
+#define WALK_DEPTH_MAX 32
+/* Room that is kept for the record's head and the rounding of its slots. */
+#define RECORD_MAX (GS_EVENT_MAX_LEN - 64)
+#define RANGE_BYTES_MAX 32768
+
+static const struct gs_type *stripped(const struct gs_types *types, gs_type_id id)
+{
+	return gs_type_get(types, gs_type_strip(types, id));
+}
+
+static bool is_reference(const struct gs_type *type)
+{
+	return type->kind == GS_KIND_REFERENCE || type->kind == GS_KIND_RVALUE_REFERENCE;
+}
+
+/* ---- sizes ---- */
+
+static uint64_t slot_bytes(bool variable, uint64_t size)
+{
+	/* A status byte with its padding, the slot, and the data of variable items behind the
+	 * slots. */
+	return 8 + (variable ? 8 + size : (size + 7) / 8 * 8);
+}
+
+/* Elements of all dimensions of one element of an array. */
+static uint64_t inner_elements(const struct gs_types *types, gs_type_id id)
+{
+	const struct gs_type *type = stripped(types, id);
+	uint64_t n = 1;
+
+	while (type->kind == GS_KIND_ARRAY && !(type->flags & GS_TYPE_VECTOR) && n < (1u << 20)) {
+		n *= type->count ? type->count : 1;
+		type = stripped(types, type->target);
+	}
+	return n;
+}
+
+bool gs_items_array_limit(struct gs_resolver *r, gs_type_id id, uint64_t *count)
+{
+	const struct gs_type *type = stripped(r->types, id);
+	uint64_t limit = r->req->array_limit, inner;
+
+	if (type->kind != GS_KIND_ARRAY || (type->flags & (GS_TYPE_COUNT_UNKNOWN | GS_TYPE_VECTOR)))
+		return false;
+	if (gs_type_is_char_array(r->types, id) && r->req->string_limit > limit)
+		limit = r->req->string_limit;
+	inner = inner_elements(r->types, type->target);
+	limit = limit / inner ? limit / inner : 1;
+	if (type->count <= limit)
+		return false;
+	*count = limit;
+	return true;
+}
+
+/* `element []', which is shown by its captured length. */
+static struct gs_error *open_array(struct gs_resolver *r, gs_type_id element, uint64_t stride,
+				   gs_type_id *id)
+{
+	return gs_types_add(r->types,
+			    &(struct gs_type){.kind = GS_KIND_ARRAY,
+					      .flags = GS_TYPE_COUNT_UNKNOWN,
+					      .target = element,
+					      .stride = stride},
+			    id);
+}
+
+/* ---- adding items ---- */
+
+static struct gs_meta_item *add_item(struct gs_expansion *x, const struct gs_meta_item *item,
+				     const struct gs_shape *shape)
+{
+	struct gs_meta_item *added = GS_PUSH(x->items, x->n, x->items_cap);
+	size_t n = x->n - 1;
+
+	*added = *item;
+	*GS_PUSH(x->shapes, n, x->shapes_cap) = *shape;
+	x->bytes += slot_bytes(item->variable, item->size);
+	return added;
+}
+
+static bool has_room(const struct gs_expansion *x, bool variable, uint64_t size)
+{
+	return x->n < GS_EVENT_MAX_ITEMS - 1 && size <= RECORD_MAX &&
+	       x->bytes + slot_bytes(variable, size) <= RECORD_MAX;
+}
+
+/* The string that a char pointer at OFFSET of item PARENT leads to. */
+static struct gs_error *add_string(struct gs_resolver *r, struct gs_expansion *x, uint32_t parent,
+				   uint64_t offset, gs_type_id pointer)
+{
+	gs_type_id type;
+
+	GS_TRY(open_array(r, stripped(r->types, pointer)->target, 1, &type));
+	add_item(x,
+		 &(struct gs_meta_item){.key = "",
+					.expr = "",
+					.type = type,
+					.variable = true,
+					.size = r->req->string_limit,
+					.flags = GS_SCHEMA_STRING,
+					.parent = parent,
+					.parent_offset = offset},
+		 &(struct gs_shape){.kind = GS_SHAPE_STRING});
+	return NULL;
+}
+
+/* ---- top-level items ---- */
+
+struct root {
+	gs_type_id type;
+	uint64_t size, stride, count; /* count: of all elements, when they are not all captured */
+	bool variable;
+	uint32_t flags;
+};
+
+static struct gs_error *type_problem(const struct gs_resolver *r, const struct gs_want *want,
+				     const char *what)
+{
+	struct gs_buf text = {0};
+	struct gs_error *err;
+
+	gs_type_print(&text, r->types, want->type, NULL);
+	err = gs_error_new(GS_ERR_UNSUPPORTED, "`%s' has the type `%s', %s", want->key,
+			   gs_buf_cstr(&text), what);
+	gs_buf_deinit(&text);
+	return err;
+}
+
+static struct gs_error *object_root(struct gs_resolver *r, const struct gs_want *want,
+				    struct root *root)
+{
+	const struct gs_type *type = stripped(r->types, want->type);
+	unsigned pointer_size = r->pointer_size;
+	uint64_t count;
+
+	root->type = want->type;
+	root->size = gs_type_size(r->types, want->type);
+	if (is_reference(type))
+		root->size = type->byte_size ? type->byte_size : pointer_size;
+	if (type->kind == GS_KIND_FUNCTION) {
+		root->size = pointer_size;
+		return gs_types_add(r->types,
+				    &(struct gs_type){.kind = GS_KIND_POINTER,
+						      .target = want->type,
+						      .byte_size = pointer_size},
+				    &root->type);
+	}
+	if (type->kind == GS_KIND_VOID)
+		return type_problem(r, want, "and nothing to record");
+	if (type->flags & GS_TYPE_INCOMPLETE)
+		return type_problem(r, want, "which is only declared in this program");
+	if ((type->flags & GS_TYPE_COUNT_UNKNOWN) && !want->from_word)
+		return gs_error_hint(type_problem(r, want, "and its length is not known"),
+				     "write a slice: %s[0:n]", want->expr);
+	if (gs_items_array_limit(r, want->type, &count)) {
+		root->variable = true;
+		root->stride = type->stride;
+		root->size = count * type->stride;
+		root->count = type->count;
+		return open_array(r, type->target, type->stride, &root->type);
+	}
+	return NULL;
+}
+
+static struct gs_error *range_root(struct gs_resolver *r, const struct gs_want *want,
+				   struct root *root)
+{
+	const struct gs_type *type = stripped(r->types, want->type);
+	uint64_t limit = want->limit, stride = type->stride ? type->stride : 1;
+
+	root->variable = true;
+	root->stride = stride;
+	if (limit > RANGE_BYTES_MAX / stride)
+		limit = RANGE_BYTES_MAX / stride ? RANGE_BYTES_MAX / stride : 1;
+	root->size = limit * stride;
+	return open_array(r, type->target, stride, &root->type);
+}
+
+static struct gs_error *make_root(struct gs_resolver *r, const struct gs_want *want,
+				  struct root *root)
+{
+	*root = (struct root){.type = want->type};
+	switch (want->form) {
+	case GS_WANT_OBJECT:
+		return object_root(r, want, root);
+	case GS_WANT_RANGE:
+		return range_root(r, want, root);
+	case GS_WANT_STRING:
+		root->variable = true;
+		root->size = want->limit;
+		root->flags = GS_SCHEMA_STRING;
+		return open_array(r, stripped(r->types, want->type)->target, 1, &root->type);
+	case GS_WANT_COMM:
+		root->size = 16;
+		root->flags = GS_SCHEMA_COMM;
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct gs_error *too_large(const struct gs_expansion *x, const struct gs_want *want,
+				  uint64_t size)
+{
+	struct gs_error *err =
+		gs_error_new(GS_ERR_LIMIT,
+			     "`%s' needs up to %" PRIu64 " bytes and the items before it %" PRIu64
+			     ": an event holds at most %u",
+			     want->key, size, x->bytes, RECORD_MAX);
+
+	return gs_error_hint(err, "record a member or a slice of it, or lower --string-limit and "
+				  "--array-limit");
+}
+
+static struct gs_error *add_root(struct gs_resolver *r, const struct gs_want *want, uint32_t index,
+				 struct gs_expansion *x)
+{
+	struct root root;
+	uint32_t item = (uint32_t)x->n;
+
+	GS_TRY(make_root(r, want, &root));
+	if (root.size == 0) {
+		/* An array without elements or an empty struct: nothing to read, nothing to show.
+		 */
+		root.size = root.stride = 1;
+		root.variable = true;
+	}
+	if (!has_room(x, root.variable, root.size))
+		return too_large(x, want, root.size);
+	add_item(x,
+		 &(struct gs_meta_item){.key = want->key,
+					.expr = want->expr,
+					.type = root.type,
+					.variable = root.variable,
+					.size = (uint32_t)root.size,
+					.flags = want->flags | root.flags,
+					.parent = GS_NONE},
+		 &(struct gs_shape){.kind = GS_SHAPE_ROOT,
+				    .want = index,
+				    .stride = (uint32_t)root.stride,
+				    .count = root.count > UINT32_MAX ? UINT32_MAX
+								     : (uint32_t)root.count});
+	if (want->form == GS_WANT_OBJECT && gs_type_is_char_pointer(r->types, want->type)) {
+		if (!has_room(x, true, r->req->string_limit))
+			return too_large(x, want, r->req->string_limit);
+		return add_string(r, x, item, 0, want->type);
+	}
+	return NULL;
+}
+
+/* ---- what pointers lead to ---- */
+
+bool gs_items_pointee(struct gs_types *types, gs_type_id pointer, gs_type_id *target)
+{
+	const struct gs_type *type = stripped(types, pointer), *to = stripped(types, type->target);
+
+	if (type->kind != GS_KIND_POINTER && !is_reference(type))
+		return false;
+	if (to->kind == GS_KIND_VOID || to->kind == GS_KIND_FUNCTION ||
+	    to->kind == GS_KIND_UNSPECIFIED || (to->flags & GS_TYPE_INCOMPLETE))
+		return false;
+	*target = type->target;
+	return gs_type_size(types, type->target) > 0;
+}
+
+struct walk {
+	struct gs_resolver *r;
+	struct gs_expansion *x;
+	uint32_t item;	/* whose bytes are walked */
+	uint32_t size;	/* of them */
+	unsigned level; /* pointers that may still be followed */
+	unsigned nesting;
+};
+
+static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offset);
+
+static struct gs_error *follow(const struct walk *w, gs_type_id pointer, uint64_t offset)
+{
+	const struct gs_type *type = stripped(w->r->types, pointer);
+	bool reference = is_reference(type);
+	struct walk next = *w;
+	gs_type_id target;
+	uint64_t size, count;
+
+	if ((!w->level && !reference) || w->nesting >= WALK_DEPTH_MAX ||
+	    !gs_items_pointee(w->r->types, pointer, &target))
+		return NULL;
+	size = gs_type_size(w->r->types, target);
+	if (gs_items_array_limit(w->r, target, &count) || w->x->nfollowed >= FOLLOWED_MAX ||
+	    !has_room(w->x, false, size)) {
+		w->x->followed_left_out = true;
+		return NULL;
+	}
+	w->x->nfollowed++;
+	next.item = (uint32_t)w->x->n;
+	next.size = (uint32_t)size;
+	next.level = reference ? w->level : w->level - 1;
+	next.nesting++;
+	add_item(w->x,
+		 &(struct gs_meta_item){.key = "",
+					.expr = "",
+					.type = target,
+					.size = (uint32_t)size,
+					.parent = w->item,
+					.parent_offset = offset},
+		 &(struct gs_shape){.kind = GS_SHAPE_POINTEE});
+	return walk(&next, target, 0);
+}
+
+static struct gs_error *walk_string(const struct walk *w, gs_type_id pointer, uint64_t offset)
+{
+	struct gs_expansion *x = w->x;
+
+	/* A top-level char pointer has its string already. */
+	if (x->shapes[w->item].kind == GS_SHAPE_ROOT && x->items[w->item].type == pointer)
+		return NULL;
+	if (x->nstrings >= STRINGS_MAX || !has_room(x, true, w->r->req->string_limit)) {
+		x->strings_left_out = true;
+		return NULL;
+	}
+	x->nstrings++;
+	return add_string(w->r, x, w->item, offset, pointer);
+}
+
+/* Whether a walk would find anything: large arrays of numbers are not walked. */
+static bool has_pointers(const struct walk *w, gs_type_id id, unsigned depth)
+{
+	const struct gs_type *type = stripped(w->r->types, id);
+
+	if (type->kind == GS_KIND_POINTER)
+		return w->level || gs_type_is_char_pointer(w->r->types, id);
+	if (is_reference(type))
+		return true;
+	if (depth >= WALK_DEPTH_MAX)
+		return false;
+	if (type->kind == GS_KIND_ARRAY)
+		return has_pointers(w, type->target, depth + 1);
+	if (!gs_kind_is_aggregate(type->kind))
+		return false;
+	for (uint32_t i = 0; i < type->nmembers; i++)
+		if (has_pointers(w, type->members[i].type, depth + 1))
+			return true;
+	return false;
+}
+
+static struct gs_error *walk_members(const struct walk *w, const struct gs_type *type,
+				     uint64_t offset)
+{
+	struct walk inner = *w;
+
+	inner.nesting++;
+	for (uint32_t i = 0; i < type->nmembers; i++) {
+		const struct gs_member *m = &type->members[i];
+
+		if (m->bit_size || (m->bit_offset & 7) ||
+		    (m->flags & (GS_MEMBER_STATIC | GS_MEMBER_ARTIFICIAL | GS_MEMBER_VIRTUAL_BASE)))
+			continue;
+		GS_TRY(walk(&inner, m->type, offset + m->bit_offset / 8));
+	}
+	return NULL;
+}
+
+static struct gs_error *walk_elements(const struct walk *w, const struct gs_type *type,
+				      uint64_t offset)
+{
+	struct walk inner = *w;
+	uint64_t count = type->count;
+
+	if (!type->stride || (type->flags & GS_TYPE_VECTOR))
+		return NULL;
+	if (type->flags & GS_TYPE_COUNT_UNKNOWN)
+		count = offset == 0 && w->x->items[w->item].variable ? w->size / type->stride : 0;
+	inner.nesting++;
+	for (uint64_t i = 0; i < count; i++) {
+		if (offset + (i + 1) * type->stride > w->size || w->x->strings_left_out)
+			return NULL;
+		GS_TRY(walk(&inner, type->target, offset + i * type->stride));
+	}
+	return NULL;
+}
+
+static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offset)
+{
+	const struct gs_type *type = stripped(w->r->types, id);
+
+	if (w->nesting >= WALK_DEPTH_MAX || !has_pointers(w, id, 0))
+		return NULL;
+	if (gs_type_is_char_pointer(w->r->types, id))
+		return walk_string(w, id, offset);
+	if (type->kind == GS_KIND_POINTER || is_reference(type))
+		return follow(w, id, offset);
+	if (type->kind == GS_KIND_ARRAY)
+		return walk_elements(w, type, offset);
+	if (gs_kind_is_aggregate(type->kind))
+		return walk_members(w, type, offset);
+	return NULL;
+}
+
+struct gs_error *gs_items_expand(struct gs_resolver *r, const struct gs_want *wants, size_t n,
+				 struct gs_expansion *out)
+{
+	struct gs_expansion x = {0};
+	struct gs_error *err = NULL;
+	size_t nroots;
+
+	/* What was asked for comes first: children take the room that is left. */
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_root(r, &wants[i], (uint32_t)i, &x);
+	nroots = x.n;
+	for (size_t i = 0; i < nroots && !err; i++) {
+		struct walk w = {.r = r,
+				 .x = &x,
+				 .item = (uint32_t)i,
+				 .size = x.items[i].size,
+				 .level = r->req->depth};
+
+		if (x.shapes[i].kind == GS_SHAPE_ROOT &&
+		    wants[x.shapes[i].want].form <= GS_WANT_RANGE)
+			err = walk(&w, x.items[i].type, 0);
+	}
+	if (err) {
+		gs_items_deinit(&x);
+		return err;
+	}
+	*out = x;
+	return NULL;
+}
+
+void gs_items_deinit(struct gs_expansion *x)
+{
+	free(x->items);
+	free(x->shapes);
+	*x = (struct gs_expansion){0};
+}
