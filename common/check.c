@@ -6,19 +6,24 @@
  *
  * What each kind of node has after checking:
  *   NUMBER, FLOAT, SIZEOF  constant; C's type
- *   STRING                 char [length + 1]; stands only under == != (as b), starts_with,
- * contains, sizeof NAME, BUILTIN          what the scope gave; enumerators are constants of their
- * enumeration MEMBER                 the member's type; `arrow' says whether `a' is a pointer,
- * however written INDEX                  the element; `a' is an array (not decayed) or pointer, `b'
- * a ptrdiff_t;
- *                          `*array' is INDEX by an implicit 0
- *   SLICE                  array of elements, its count fixed when both ends are constants, else
- *                          COUNT_UNKNOWN; `b' and `c' are ptrdiff_t (implicit NUMBERs where left
- * out) ATSIGN                 array of what `a' is; `b' a ptrdiff_t; count as above CALL see
- * check_call.c comparisons, ! && ||   int; operands of comparisons have one representation (size,
- * sign, class) ADD, SUB on pointers   the pointer is `a'; `b' is a ptrdiff_t, or a pointer in a
- * difference, whose type is ptrdiff_t (divide by the element's size; void counts as one byte) SHL,
- * SHR               the promoted `a'; `b' keeps its own promoted type
+ *   STRING                 char [length + 1]; stands only under == != (as `b'), starts_with,
+ *                          contains and sizeof
+ *   NAME, BUILTIN          what the scope gave; enumerators are constants of their enumeration
+ *   MEMBER                 the member's type; `arrow' says whether `a' is a pointer, however it
+ *                          was written
+ *   INDEX                  the element; `a' is an array (not decayed) or a pointer, `b' a
+ *                          ptrdiff_t; `*array' is INDEX by an implicit 0
+ *   SLICE                  array of elements, its count fixed when both ends are constants,
+ *                          else COUNT_UNKNOWN; `b' and `c' are ptrdiff_t (implicit NUMBERs
+ *                          where they were left out)
+ *   ATSIGN                 array of what `a' is; `b' a ptrdiff_t; count as above
+ *   CALL                   see check_call.c
+ *   comparisons, ! && ||   int; operands of comparisons have one representation (size, sign,
+ *                          class), or are pointers
+ *   ADD, SUB on pointers   the pointer is `a'; `b' is a ptrdiff_t, or a pointer in a
+ *                          difference, whose type is ptrdiff_t (to be divided by the size of
+ *                          the element); void counts as one byte
+ *   SHL, SHR               the promoted `a'; `b' keeps its own promoted type
  */
 #include "common/check.h"
 

@@ -21,8 +21,10 @@ static struct gs_error *not_aggregate(struct gs_checker *c, const struct gs_expr
 		"`%s%s' needs a struct, union or class, or a pointer to one, not `%s'",
 		e->arrow ? "->" : ".", e->name, gs_check_type_text(c, e->a->type));
 
+	if (type->kind == GS_KIND_POINTER)
+		type = gs_check_stripped(c, type->target);
 	if (type->kind == GS_KIND_POINTER &&
-	    gs_check_stripped(c, type->target)->kind == GS_KIND_POINTER)
+	    gs_kind_is_aggregate(gs_check_stripped(c, type->target)->kind))
 		err = gs_error_hint(err, "(*p)->%s reads through the outer pointer", e->name);
 	return err;
 }

@@ -3,14 +3,17 @@
  * Checks of the built-in functions.
  * Called by the walk (check.c). What each call is after checking:
  *
- *   str(p [, n])           char [] of unknown count: the bytes up to NUL, at most n; args[0] is a
- * char pointer or (not decayed) array of characters; n a ptrdiff_t buf(p, n)              unsigned
- * char [n], of unknown count unless n is a constant; args[0] is any pointer or (not decayed) array
+ *   str(p [, n])           char [] of unknown count: the bytes up to NUL, at most n;
+ *                          args[0] is a char pointer or (not decayed) array of characters
+ *   buf(p, n)              unsigned char [n], of unknown count unless n is a constant;
+ *                          args[0] is any pointer or (not decayed) array
  *   starts_with, contains  int; args[0] as of str, args[1] a STRING without NUL
  *   container_of(p, T, m)  T *: the address p less bit_offset / 8
- *   list(head, next, n)    T [] of unknown count: at most n nodes from `T *head' on, each found in
- * the pointer at bit_offset of the one before; n a ptrdiff_t $entry(x)              the type of x;
- * neither an lvalue nor in memory
+ *   list(head, next, n)    T [] of unknown count: at most n nodes from `T *head' on, each
+ *                          found in the pointer at bit_offset of the one before
+ *   $entry(x)              the type of x; neither an lvalue nor in memory
+ *
+ * Counts and limits are ptrdiff_t.
  */
 #include "common/check.h"
 

@@ -123,15 +123,31 @@ static bool is_own_name(const struct gs_checker *c, gs_type_id id, const char *n
 	       (strcmp(type->name, name) == 0 || (last && strcmp(last + 2, name) == 0));
 }
 
+/* The span of a member's name, which ends the node that names it; of the whole where it was quoted.
+ */
+static struct gs_expr name_span(const struct gs_checker *c, const struct gs_expr *e)
+{
+	size_t n = strlen(e->name ? e->name : "");
+	struct gs_expr at = *e;
+
+	if (n && n <= e->len && memcmp(c->text + e->start + e->len - n, e->name, n) == 0) {
+		at.start = e->start + e->len - n;
+		at.len = n;
+	}
+	return at;
+}
+
 /* x.Base::name, and x.A::B::name for a base of a base. */
 struct gs_error *gs_check_find_member(struct gs_checker *c, const struct gs_expr *e, gs_type_id id,
 				      const char *name, struct gs_member *member,
 				      uint64_t *bit_offset)
 {
+	const struct gs_expr at = name_span(c, e);
 	const char *scope = last_scope(name);
 	struct gs_member base;
 	uint64_t base_bits, bits;
 
+	e = &at;
 	if (!scope)
 		return find_plain(c, e, id, name, member, bit_offset);
 	const char *prefix = gs_arena_strndup(c->arena, name, (size_t)(scope - name));

@@ -21,6 +21,19 @@ bool gs_parse_at(const struct gs_parser *p, const char *op)
 	return p->tok.kind == GS_TOK_PUNCT && strcmp(p->tok.op, op) == 0;
 }
 
+/* The lexer is given no more than the cap: where it ends, the text may go on. */
+static bool is_cut(const struct gs_parser *p)
+{
+	return p->tok.kind == GS_TOK_END && p->lex.text[p->lex.end] != '\0';
+}
+
+static struct gs_error *too_long(const struct gs_parser *p)
+{
+	return gs_error_at(gs_error_new(GS_ERR_LIMIT, "the expression is longer than %d bytes",
+					GS_PARSE_BYTES_MAX),
+			   p->lex.text, p->lex.end, 1);
+}
+
 struct gs_error *gs_parse_unexpected(struct gs_parser *p, const char *fmt, ...)
 {
 	GS_CLEANUP_FREE char *what = NULL;
@@ -28,6 +41,8 @@ struct gs_error *gs_parse_unexpected(struct gs_parser *p, const char *fmt, ...)
 	struct gs_error *err;
 	va_list ap;
 
+	if (is_cut(p))
+		return too_long(p);
 	va_start(ap, fmt);
 	if (vasprintf(&what, fmt, ap) < 0)
 		what = NULL;
@@ -337,15 +352,8 @@ static struct gs_error *check_end(struct gs_parser *p, bool may_stop)
 {
 	const struct gs_tok *t = &p->tok;
 
-	if (t->kind == GS_TOK_END) {
-		/* The lexer was given no more than the cap: the text may go on. */
-		if (p->lex.text[p->lex.end] == '\0')
-			return NULL;
-		return gs_error_at(gs_error_new(GS_ERR_LIMIT,
-						"the expression is longer than %d bytes",
-						GS_PARSE_BYTES_MAX),
-				   p->lex.text, p->lex.end, 1);
-	}
+	if (t->kind == GS_TOK_END)
+		return is_cut(p) ? too_long(p) : NULL;
 	if (may_stop && (gs_parse_at(p, ",") || gs_parse_at(p, "}")))
 		return NULL;
 	if (t->kind == GS_TOK_PUNCT && t->op[0] != ':' && t->op[0] != '<' && t->op[0] != '>' &&
