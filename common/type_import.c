@@ -15,18 +15,19 @@
 #include "common/hash.h"
 #include "common/type_table.h"
 
-#define PAIRS_MAX 65536	  /* of one comparison */
-#define RECURSION_MAX 512 /* by value and through function types */
+#define PAIRS_MAX (1u << 22) /* of one comparison */
+#define RECURSION_MAX 512    /* by value and through function types */
 #define PEEK_STEPS 6
 
 /* A type in either table: bit 31 tells. GS_TYPE_MAX leaves the bit free. */
 #define IN_DST 0x80000000u
 typedef uint32_t ref;
 
+/* Pairs of a type of src (high half) and a ref. */
 struct pair_set {
 	uint64_t *slots; /* pair + 1 */
 	size_t nslots;
-	uint64_t *list; /* pairs in the order of insertion, also the queue */
+	uint64_t *list; /* in the order of insertion: also a queue */
 	size_t n, cap;
 };
 
@@ -38,10 +39,13 @@ struct job {
 struct import {
 	struct gs_types *dst;
 	const struct gs_types *src;
-	uint32_t *map;	      /* src id -> dst id + 1 */
-	uint8_t *busy;	      /* src id: being imported, further up in the recursion */
-	struct gs_map origin; /* pending dst pointer -> src pointer */
-	struct pair_set pairs;
+	uint32_t *map;	       /* src id -> dst id + 1 */
+	uint8_t *busy;	       /* src id: being imported, further up in the recursion */
+	struct gs_map origin;  /* pending dst pointer -> src pointer */
+	struct pair_set pairs; /* under comparison, assumed equal */
+	uint32_t *from;	       /* for each of them, the pair that asked for it */
+	size_t nfrom, cap_from;
+	struct pair_set different; /* known to differ: a comparison that meets one is over */
 	struct job *jobs;
 	size_t njobs, cap_jobs;
 };
@@ -128,28 +132,38 @@ static void index_rest(struct gs_types *t)
 
 /* ---- comparison ---- */
 
+static size_t pairs_slot(const struct pair_set *s, uint64_t pair)
+{
+	size_t mask = s->nslots - 1, i = gs_hash(&pair, sizeof(pair), 0) & mask;
+
+	while (s->slots[i] && s->slots[i] != pair + 1)
+		i = (i + 1) & mask;
+	return i;
+}
+
+static bool pairs_has(const struct pair_set *s, uint64_t pair)
+{
+	return s->nslots && s->slots[pairs_slot(s, pair)];
+}
+
+/* False if it was there. */
 static bool pairs_add(struct pair_set *s, uint64_t pair)
 {
-	size_t mask, i;
+	size_t i;
 
 	if ((s->n + 1) * 2 > s->nslots) {
 		s->nslots = s->nslots ? s->nslots * 2 : 64;
 		free(s->slots);
 		s->slots = gs_calloc(s->nslots, sizeof(*s->slots));
-		mask = s->nslots - 1;
-		for (size_t k = 0; k < s->n; k++) {
-			for (i = gs_hash(&s->list[k], 8, 0) & mask; s->slots[i];)
-				i = (i + 1) & mask;
-			s->slots[i] = s->list[k] + 1;
-		}
+		for (size_t k = 0; k < s->n; k++)
+			s->slots[pairs_slot(s, s->list[k])] = s->list[k] + 1;
 	}
-	mask = s->nslots - 1;
-	for (i = gs_hash(&pair, 8, 0) & mask; s->slots[i]; i = (i + 1) & mask)
-		if (s->slots[i] == pair + 1)
-			return true;
+	i = pairs_slot(s, pair);
+	if (s->slots[i])
+		return false;
 	s->slots[i] = pair + 1;
 	*GS_PUSH(s->list, s->n, s->cap) = pair;
-	return s->n <= PAIRS_MAX;
+	return true;
 }
 
 static void pairs_reset(struct pair_set *s)
@@ -181,43 +195,63 @@ static const struct gs_type *type_at(const struct import *im, ref r)
 	return gs_type_get(r & IN_DST ? im->dst : im->src, r & ~IN_DST);
 }
 
-/* Notes that A and B must be equal too. False: too many pairs. */
-static bool require(struct import *im, ref side, gs_type_id a, gs_type_id b)
+/* Notes that A and B must be equal too, because pair FROM is to be. False: they are not. */
+static bool require(struct import *im, size_t from, ref side, gs_type_id a, gs_type_id b)
 {
 	ref other = resolve(im, b | side);
+	uint64_t pair = (uint64_t)a << 32 | other;
 
 	if (!(other & IN_DST) && other == a)
 		return true;
-	return pairs_add(&im->pairs, (uint64_t)a << 32 | other);
+	if (pairs_has(&im->different, pair))
+		return false;
+	if (pairs_add(&im->pairs, pair))
+		*GS_PUSH(im->from, im->nfrom, im->cap_from) = (uint32_t)from;
+	return im->pairs.n <= PAIRS_MAX;
 }
 
-static bool compare_pair(struct import *im, ref a, ref b)
+static bool compare_pair(struct import *im, size_t i)
 {
+	ref a = (ref)(im->pairs.list[i] >> 32), b = (ref)im->pairs.list[i], side = b & IN_DST;
 	const struct gs_type *x = type_at(im, a), *y = type_at(im, b);
-	ref side = b & IN_DST;
 
 	/* Pending and without origin: someone else reserved it, nothing is known about its target.
 	 */
 	if (side && (b & ~IN_DST) < im->dst->n && gs_types_entry(im->dst, b & ~IN_DST)->pending)
 		return false;
-	if (!gs_types_same_shape(x, y) || !require(im, side, x->target, y->target) ||
-	    !require(im, side, x->containing, y->containing))
+	if (!gs_types_same_shape(x, y) || !require(im, i, side, x->target, y->target) ||
+	    !require(im, i, side, x->containing, y->containing))
 		return false;
-	for (uint32_t i = 0; i < x->nmembers; i++)
-		if (!require(im, side, x->members[i].type, y->members[i].type))
+	for (uint32_t k = 0; k < x->nmembers; k++)
+		if (!require(im, i, side, x->members[k].type, y->members[k].type))
 			return false;
 	return true;
+}
+
+/*
+ * Pair I differs, and so does every pair that led to it. To keep them makes it unlikely that the
+ * comparison of the next type of the same large graph goes all the way again.
+ */
+static void note_different(struct import *im, size_t i)
+{
+	if (im->pairs.n > PAIRS_MAX)
+		return;
+	while (pairs_add(&im->different, im->pairs.list[i]) && i)
+		i = im->from[i];
 }
 
 /* A is always of src; B of dst, or of src where a pending pointer was resolved. */
 static bool is_same(struct import *im, gs_type_id src_id, gs_type_id dst_id)
 {
 	pairs_reset(&im->pairs);
-	if (!require(im, IN_DST, src_id, dst_id))
+	im->nfrom = 0;
+	if (!require(im, 0, IN_DST, src_id, dst_id))
 		return false;
 	for (size_t i = 0; i < im->pairs.n; i++)
-		if (!compare_pair(im, (ref)(im->pairs.list[i] >> 32), (ref)im->pairs.list[i]))
+		if (!compare_pair(im, i)) {
+			note_different(im, i);
 			return false;
+		}
 	/* All pairs that were assumed equal are now proved. */
 	for (size_t i = 0; i < im->pairs.n; i++) {
 		gs_type_id a = (gs_type_id)(im->pairs.list[i] >> 32);
@@ -374,6 +408,9 @@ struct gs_error *gs_types_import(struct gs_types *dst, const struct gs_types *sr
 	free(im.jobs);
 	free(im.pairs.slots);
 	free(im.pairs.list);
+	free(im.from);
+	free(im.different.slots);
+	free(im.different.list);
 	gs_map_deinit(&im.origin);
 	return err;
 }
