@@ -47,6 +47,8 @@ struct gs_error *gs_check_array_of(struct gs_checker *c, gs_type_id element, uin
 /* A base type of C by its canonical name ("unsigned long"); *known is false for any other name. */
 struct gs_error *gs_check_base_type(struct gs_checker *c, const char *name, gs_type_id *id,
 				    bool *known);
+/* size_t and the types of <stdint.h>: taken for types also where the program does not say so. */
+bool gs_check_is_known_typedef(const char *name);
 /* A type as written; E is for the span of errors. */
 struct gs_error *gs_check_type_name(struct gs_checker *c, const struct gs_expr *e,
 				    const struct gs_type_name *name, gs_type_id *id);

@@ -228,6 +228,11 @@ static bool same_representation(const struct gs_checker *c, gs_type_id a, gs_typ
 
 void gs_check_convert(struct gs_checker *c, struct gs_expr **slot, gs_type_id type)
 {
+	struct gs_expr *e = *slot;
+
+	/* A promotion keeps the value: converting what was promoted gives the same, in one step. */
+	if (e->implicit && e->kind == GS_EXPR_CAST && !same_representation(c, e->type, type))
+		*slot = e->a;
 	if (same_representation(c, (*slot)->type, type))
 		return;
 	*slot = gs_check_wrap(c, GS_EXPR_CAST, GS_OPR_NONE, *slot, type);

@@ -200,6 +200,14 @@ static const struct {
 	{"ssize_t", "long", "int"},
 };
 
+bool gs_check_is_known_typedef(const char *name)
+{
+	for (size_t i = 0; i < GS_ARRAY_SIZE(typedefs); i++)
+		if (strcmp(typedefs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static struct gs_error *find_typedef(struct gs_checker *c, const char *name, gs_type_id *id,
 				     bool *known)
 {

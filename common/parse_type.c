@@ -7,6 +7,7 @@
  * operand follows that no operator could continue, or when the caller's hook says that `a' is a
  * type.
  */
+#include "common/check.h"
 #include "common/parse.h"
 
 /* ---- words ---- */
@@ -178,8 +179,9 @@ static struct gs_error *parse_named(struct gs_parser *p, struct type_parse *t)
 			p->tok.len = close - p->tok.start;
 		}
 	}
-	if (t->surety != SURE && h && h->is_type &&
-	    h->is_type(h->ctx, t->name->base, strlen(t->name->base)))
+	if (gs_check_is_known_typedef(t->name->base) ||
+	    (t->surety != SURE && h && h->is_type &&
+	     h->is_type(h->ctx, t->name->base, strlen(t->name->base))))
 		t->surety = SURE;
 	return gs_parse_advance(p);
 }

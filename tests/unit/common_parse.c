@@ -242,7 +242,7 @@ static void test_errors(void)
 	CHECK_STR(canon("--a"), "`--' would change the program: gs only reads it @0+2");
 	CHECK_STR(canon("a.1"), "an operator is expected, found `.1' @1+2");
 	CHECK_STR(canon("a->"), "the name of a member is expected after `->', found the end of the "
-				"expression @3+1");
+				"expression @3+0");
 }
 
 static void test_stop(void)
