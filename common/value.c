@@ -382,7 +382,9 @@ bool gs_enum_name(struct gs_buf *out, const struct gs_type *type, uint64_t bits)
 		put_unqualified(out, type->enumerators[i].name);
 		left &= ~flag;
 	}
-	if (left)
-		out->len = start;
-	return !left;
+	/* Nothing set is not a name either: 0 without an enumerator is a number. */
+	if (!left && out->len > start)
+		return true;
+	out->len = start;
+	return false;
 }
