@@ -13,8 +13,9 @@
 #include "common/hash.h"
 #include "record/proc.h"
 
-#define MAPS_AGAIN_NS 100000000 /* an address that is in no known map: look again after this time \
-				 */
+#define MAPS_AGAIN_NS                                                               \
+	100000000 /* an address that is in no known map: look again after this time \
+		   */
 
 struct module {
 	uint32_t id;
@@ -321,9 +322,11 @@ void gs_processes_record(struct gs_processes *p, const struct gs_process_record 
 		what.exit_code = rec->code;
 	}
 	proc = find(p, (int32_t)what.pid);
-	/* A number that is used again is a new process. */
-	proc->known = what.event != GS_PROCESS_EXIT;
-	forget_maps(p, proc);
+	proc->known = true;
+	/* Events of other processors' rings may still come from a process that has ended; a number
+	 * that is used again begins with a fork. */
+	if (what.event != GS_PROCESS_EXIT)
+		forget_maps(p, proc);
 	process_row(p, &what);
 }
 
