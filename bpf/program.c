@@ -148,12 +148,8 @@ static void emit_restart(struct gs_gen *g, gs_label again)
 	gs_emit_bind(&g->e, g->restart);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_LIMIT, BPF_REG_2);
 	gs_emit_mov(&g->e, GS_R_ADDR, BPF_REG_1);
-	/* The verifier must not tell the restarts apart: add a zero that it takes for unknown. */
-	gs_emit_load(&g->e, BPF_DW, BPF_REG_4, BPF_REG_10, GS_FP_TIME);
-	gs_emit_mov(&g->e, BPF_REG_5, BPF_REG_4);
-	gs_emit_alu(&g->e, BPF_SUB, BPF_REG_5, BPF_REG_4);
-	gs_emit_alu(&g->e, BPF_ADD, BPF_REG_3, BPF_REG_5);
-	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_LAST, BPF_REG_3);
+	/* Two bytes: the verifier does not track what is in them, so it cannot tell the restarts apart. */
+	gs_emit_store(&g->e, BPF_H, BPF_REG_10, GS_FP_LAST, BPF_REG_3);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_3, BPF_REG_10, GS_FP_RETRIES);
 	gs_emit_alui(&g->e, BPF_ADD, BPF_REG_3, 1);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_RETRIES, BPF_REG_3);
@@ -175,7 +171,7 @@ static void reserve(struct gs_gen *g, gs_label begin, gs_label lost)
 	lookup(g, GS_MAP_RINGS, GS_FP_KEY, lost);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_RING, BPF_REG_0);
 	gs_emit_storei(&g->e, BPF_DW, BPF_REG_10, GS_FP_RETRIES, 0);
-	gs_emit_storei(&g->e, BPF_DW, BPF_REG_10, GS_FP_LAST, 0);
+	gs_emit_storei(&g->e, BPF_H, BPF_REG_10, GS_FP_LAST, 0);
 	gs_emit_bind(&g->e, begin);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_1, BPF_REG_10, GS_FP_RING);
 	gs_emit_movi(&g->e, BPF_REG_2, (int32_t)size);

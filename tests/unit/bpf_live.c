@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Generated programs in the running kernel, on this very program: values, faults, non-resident pages, for
- * every combination of fallbacks. Needs root.
+ * Generated programs in the running kernel, on this very program: values, faults, non-resident
+ * pages, for every combination of fallbacks. Needs root.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -49,20 +49,19 @@ static void values(uint32_t mask)
 	it->stride = 4;
 	it->count = live_reg(p, RCX);
 	live_item(p, GS_ITEM_COMM, GS_NODE_NONE, 16);
-	live_item(p, GS_ITEM_VALUE, gs_plan_node(p, GS_OP_TLS_BASE, 8, GS_NODE_NONE, GS_NODE_NONE, 0),
-		  8);
+	live_item(p, GS_ITEM_VALUE,
+		  gs_plan_node(p, GS_OP_TLS_BASE, 8, GS_NODE_NONE, GS_NODE_NONE, 0), 8);
 	live_item(p, GS_ITEM_MEMORY, gs_plan_const(p, 0x10), 4);
-	p->condition =
-		gs_plan_node(p, GS_OP_EQ, 8,
-			     gs_plan_node(p, GS_OP_LOAD, 4, live_reg(p, RDI), GS_NODE_NONE, 0),
-			     gs_plan_const(p, 7), 0);
+	p->condition = gs_plan_node(
+		p, GS_OP_EQ, 8, gs_plan_node(p, GS_OP_LOAD, 4, live_reg(p, RDI), GS_NODE_NONE, 0),
+		gs_plan_const(p, 7), 0);
 	if (!live_start(&l, mask, target)) {
 		CHECK(!"started");
 		live_deinit(&l);
 		return;
 	}
 	target(&obj, array, 0x1122334455667788, 5);
-	target(&array[2], array, 1, 5); /* condition is false: 3 */
+	target(&array[2], array, 1, 5);	   /* condition is false: 3 */
 	target((void *)0x20, array, 1, 5); /* condition faults */
 	live_drain(&l);
 	CHECK_INT(l.nevents, 1);
