@@ -180,11 +180,37 @@ void gs_put_str(struct gs_buf *b, const char *s)
 	gs_buf_append(b, s, n);
 }
 
+/* Loads of the usual sizes are one instruction and a swap; the rest go byte by byte. */
+static bool load_whole(const void *p, size_t size, uint64_t *v)
+{
+	uint16_t v16;
+	uint32_t v32;
+
+	switch (size) {
+	case 2:
+		memcpy(&v16, p, 2);
+		*v = v16;
+		return true;
+	case 4:
+		memcpy(&v32, p, 4);
+		*v = v32;
+		return true;
+	case 8:
+		memcpy(v, p, 8);
+		return true;
+	default:
+		return false;
+	}
+}
+
 uint64_t gs_load_uint(const void *p, size_t size, bool big_endian)
 {
+	const bool host_is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	const uint8_t *b = p;
 	uint64_t v = 0;
 
+	if (load_whole(p, size, &v))
+		return big_endian == host_is_big ? v : __builtin_bswap64(v) >> (64 - 8 * size);
 	for (size_t i = 0; i < size; i++)
 		v = v << 8 | b[big_endian ? i : size - 1 - i];
 	return v;

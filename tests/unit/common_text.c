@@ -218,7 +218,7 @@ static void test_128_bit_integers(void)
 
 	gs_put_u128(&b, ~(unsigned __int128)0);
 	gs_buf_putc(&b, ' ');
-	gs_put_i128(&b, (__int128)1 << 127);
+	gs_put_i128(&b, (__int128)((unsigned __int128)1 << 127));
 	gs_buf_putc(&b, ' ');
 	gs_put_i128(&b, -1);
 	gs_buf_putc(&b, ' ');
