@@ -21,11 +21,13 @@ static void put_target(uint8_t *to, uint64_t v, unsigned size, bool big_endian)
 		to[big_endian ? size - 1 - i : i] = (uint8_t)(v >> (8 * i));
 }
 
-static void want_struct(struct want *w, uint64_t i, bool big_endian)
+static void want_struct(struct want *w, uint64_t i, const struct gs_meta_session *target)
 {
+	bool big_endian = target->big_endian;
+
 	w->len = 20;
 	put_target(w->data, i * 3, 4, big_endian);
-	put_target(w->data + 4, 0x7ffd00001000 + 16 * i, 8, big_endian);
+	put_target(w->data + 4, 0x7ffd00001000 + 16 * i, target->pointer_size, big_endian);
 	put_target(w->data + 12, (uint64_t) - (int64_t)i, 4, big_endian);
 	put_target(w->data + 16, i % 3, 2, big_endian);
 	w->data[18] = (uint8_t)(i * 37);
@@ -33,8 +35,9 @@ static void want_struct(struct want *w, uint64_t i, bool big_endian)
 }
 
 /* What item K of row I holds. */
-static void want_item(struct want *w, uint64_t i, int k, bool big_endian)
+static void want_item(struct want *w, uint64_t i, int k, const struct gs_meta_session *target)
 {
+	bool big_endian = target->big_endian;
 	static const char *const words[] = {"/index.html", "/favicon.ico", "", "/caf\xc3\xa9"};
 
 	memset(w, 0, sizeof(*w));
@@ -59,7 +62,7 @@ static void want_item(struct want *w, uint64_t i, int k, bool big_endian)
 		w->fault = w->status ? 0x10 + i : 0;
 		break;
 	case STRUCT:
-		want_struct(w, i, big_endian);
+		want_struct(w, i, target);
 		w->status = i % 6 == 5 ? GS_STATUS_PARTIAL : GS_STATUS_OK;
 		break;
 	case ODD:
@@ -102,7 +105,9 @@ static void add_types(struct gs_make *m, gs_type_id *u8, gs_type_id *i32, gs_typ
 	*u8 = gs_make_int(m, "unsigned char", 1, false);
 	*i32 = gs_make_int(m, "int", 4, true);
 	err = gs_types_reserve(m->meta->types,
-			       &(struct gs_type){.kind = GS_KIND_POINTER, .byte_size = 8}, &p);
+			       &(struct gs_type){.kind = GS_KIND_POINTER,
+						 .byte_size = m->meta->session.pointer_size},
+			       &p);
 	gs_error_free(err);
 	struct gs_member members[] = {
 		{"n", *i32, 0, 0, 0}, {"next", p, 0, 32, 0}, {"c", *u8, 0, 144, 0}};
@@ -168,13 +173,12 @@ static void add_more_meta(struct gs_make *m)
 
 static void put_row(struct gs_make *m, uint64_t i, uint32_t cpu)
 {
-	bool big_endian = m->meta->session.big_endian;
 	struct want w;
 
 	gs_make_event(m, row_time(i), cpu, is_small(i), 71, 71 + (uint32_t)(i % 3),
 		      i % 3 ? "worker" : "srv");
 	for (int k = 0; k < (is_small(i) ? 1 : NITEMS); k++) {
-		want_item(&w, i, is_small(i) ? I32 : k, big_endian);
+		want_item(&w, i, is_small(i) ? I32 : k, &m->meta->session);
 		gs_make_bytes(m, (uint32_t)k, w.data, w.len);
 		if (w.status == GS_STATUS_FAULT)
 			gs_make_fault(m, (uint32_t)k, w.fault);
@@ -237,7 +241,7 @@ long sample_check(const struct gs_input *in, struct gs_batch *batch, uint32_t ro
 	    batch->tid[row] != 71 + i % 3 || strcmp(comm, i % 3 ? "worker" : "srv") != 0)
 		return -1;
 	for (uint32_t k = 0; k < (is_small(i) ? 1 : NITEMS); k++) {
-		want_item(&w, i, is_small(i) ? I32 : (int)k, meta->session.big_endian);
+		want_item(&w, i, is_small(i) ? I32 : (int)k, &meta->session);
 		if (!same_item(batch, schema, k, batch->schema_row[row], &w))
 			return -1;
 	}
