@@ -153,20 +153,22 @@ bool gs_notes_after(FILE *err, struct gs_session *s)
 	return damaged;
 }
 
+static void put_left_out(struct gs_buf *text, const struct gs_query *q, uint64_t n, const char *why)
+{
+	gs_buf_printf(text, "gs-report: %s ", q->option);
+	gs_escape(text, q->text, strlen(q->text), GS_ESCAPE_PLAIN);
+	gs_buf_printf(text, ": %" PRIu64 " event%s %s %s left out\n", n, n == 1 ? "" : "s", why,
+		      n == 1 ? "is" : "are");
+}
+
 void gs_notes_query(FILE *err, const struct gs_query *q)
 {
 	struct gs_buf text = {0};
 
 	if (q->not_captured)
-		gs_buf_printf(&text,
-			      "gs-report: %s %s: %" PRIu64
-			      " events of probes that did not capture it are left out\n",
-			      q->option, q->text, q->not_captured);
+		put_left_out(&text, q, q->not_captured, "of probes that did not capture it");
 	if (q->absent)
-		gs_buf_printf(&text,
-			      "gs-report: %s %s: %" PRIu64
-			      " events in which it has no value are left out\n",
-			      q->option, q->text, q->absent);
+		put_left_out(&text, q, q->absent, "in which it has no value");
 	if (text.len)
 		fwrite(text.data, 1, text.len, err);
 	gs_buf_deinit(&text);

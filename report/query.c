@@ -182,6 +182,25 @@ const struct gs_expr *gs_query_for(struct gs_query *q, struct gs_view *v)
 	return bound_of(q, v)->expr;
 }
 
+/* With nothing near, what there is helps more than nothing. */
+static void hint_captured(struct gs_error *err, const struct gs_session *s)
+{
+	struct gs_buf text = {0};
+	unsigned n = 0;
+
+	for (size_t i = 0; i < s->nfiles; i++)
+		for (size_t k = 0; k < s->files[i]->nviews; k++) {
+			const struct gs_view *v = s->files[i]->views[k];
+
+			for (uint32_t j = 0; v && j < v->schema.nitems; j++)
+				if (v->keys[j] && n < 12)
+					gs_buf_printf(&text, "%s`%s'", n++ ? ", " : "", v->keys[j]);
+		}
+	if (n)
+		gs_error_hint(err, "captured were %s%s", gs_buf_cstr(&text), n < 12 ? "" : " ...");
+	gs_buf_deinit(&text);
+}
+
 static struct gs_error *nothing_has_it(struct gs_query *q, struct gs_session *s)
 {
 	struct gs_nearest near = {.wanted = q->missing};
@@ -196,6 +215,8 @@ static struct gs_error *nothing_has_it(struct gs_query *q, struct gs_session *s)
 		hint = gs_nearest_hint(&near);
 		if (hint)
 			gs_error_hint(err, "%s", hint);
+		else
+			hint_captured(err, s);
 		free(hint);
 		gs_nearest_deinit(&near);
 	}
