@@ -413,8 +413,19 @@ static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offse
 	return NULL;
 }
 
-struct gs_error *gs_items_expand(struct gs_resolver *r, const struct gs_want *wants, size_t n,
-				 struct gs_expansion *out)
+/* A variable of $args or $locals that is too large or of no recordable type costs only itself. */
+static struct gs_error *left_out(struct gs_resolver *r, const struct gs_want *want,
+				 const char *text, struct gs_error *err)
+{
+	if (!err || !want->from_word)
+		return err && want->len ? gs_error_at(err, text, want->start, want->len) : err;
+	gs_resolver_warn(r, "left out: %s", gs_error_message(err));
+	gs_error_free(err);
+	return NULL;
+}
+
+struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
+				 const struct gs_want *wants, size_t n, struct gs_expansion *out)
 {
 	struct gs_expansion x = {0};
 	struct gs_error *err = NULL;
@@ -422,7 +433,7 @@ struct gs_error *gs_items_expand(struct gs_resolver *r, const struct gs_want *wa
 
 	/* What was asked for comes first: children take the room that is left. */
 	for (size_t i = 0; i < n && !err; i++)
-		err = add_root(r, &wants[i], (uint32_t)i, &x);
+		err = left_out(r, &wants[i], text, add_root(r, &wants[i], (uint32_t)i, &x));
 	nroots = x.n;
 	for (size_t i = 0; i < nroots && !err; i++) {
 		struct walk w = {.r = r,

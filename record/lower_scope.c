@@ -424,6 +424,11 @@ void gs_site_init(struct gs_site *site, struct gs_resolver *r, struct gs_loaded 
 			 offset == 0 && only_landing_pad(site);
 }
 
+void gs_site_assume_entry(struct gs_site *site)
+{
+	site->at_entry = !(site->place->flags & GS_SITE_INLINED) && only_landing_pad(site);
+}
+
 void gs_site_deinit(struct gs_site *site)
 {
 	free(site->operands);

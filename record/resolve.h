@@ -30,6 +30,7 @@ struct gs_resolve_request {
 	enum gs_listing { GS_LIST_NONE, GS_LIST_LINES, GS_LIST_VARIABLES, GS_LIST_FUNCTIONS } listing;
 	const char *listing_arg;
 	bool allow_pending; /* a MODULE that is found nowhere is pending, not an error */
+	bool executable_only; /* -x: names without MODULE! are looked up in `executable' alone */
 };
 
 struct gs_resolved_site {

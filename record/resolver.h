@@ -54,11 +54,9 @@ struct gs_resolver {
 	struct gs_buf explanation;
 };
 
-/* The whole answer, in this process. Probe errors are in *out; tickets[module id] say which files
- * are meant. */
-struct gs_error *gs_resolver_run(const struct gs_resolve_request *req,
-				 const struct gs_file_source *files, struct gs_resolution *out,
-				 uint32_t **tickets);
+/* The whole answer, as bytes for gs_resolution_read; probe errors are in it. */
+void gs_resolver_run(const struct gs_resolve_request *req, const struct gs_file_source *files,
+		     struct gs_buf *answer);
 void gs_resolver_warn(struct gs_resolver *r, const char *fmt, ...) GS_PRINTF(2, 3);
 
 /* ---- search.c: files ---- */
@@ -117,6 +115,8 @@ struct gs_site {
 void gs_site_init(struct gs_site *site, struct gs_resolver *r, struct gs_loaded *module,
 		  const struct gs_place_site *place);
 void gs_site_deinit(struct gs_site *site);
+/* The place was found as a function's beginning. */
+void gs_site_assume_entry(struct gs_site *site);
 /* Parses and checks TEXT[start, start + len) with the site's names. */
 struct gs_error *gs_site_check(struct gs_site *site, const char *text, size_t start, size_t len,
 			       bool is_condition, struct gs_expr **out);
@@ -199,6 +199,7 @@ enum gs_want_form {
 /* One top-level item at one site. */
 struct gs_want {
 	const char *key, *expr;
+	size_t start, len; /* in the probe's text, for errors; len 0: none */
 	gs_type_id type;
 	uint32_t flags; /* enum gs_schema_item_flags */
 	enum gs_want_form form;
@@ -234,8 +235,10 @@ struct gs_expansion {
 
 /* An array that is cut to the limits: elements that are captured; false if whole. */
 bool gs_items_array_limit(struct gs_resolver *r, gs_type_id type, uint64_t *count);
-struct gs_error *gs_items_expand(struct gs_resolver *r, const struct gs_want *wants, size_t n,
-				 struct gs_expansion *out);
+/* TEXT is the probe's. Items of $args and $locals that cannot be recorded are left out with a
+ * warning. */
+struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
+				 const struct gs_want *wants, size_t n, struct gs_expansion *out);
 void gs_items_deinit(struct gs_expansion *x);
 
 /* Why (parts of) items are absent. */
@@ -272,10 +275,10 @@ bool gs_items_pointee(struct gs_types *types, gs_type_id pointer, gs_type_id *ta
 
 /* ---- explain.c, listing.c ---- */
 
-void gs_explain_probe(struct gs_resolver *r, const struct gs_probe_spec *spec, uint32_t probe,
-		      const struct gs_loaded *module, const struct gs_places *places);
+void gs_explain_probe(struct gs_resolver *r, const struct gs_probe_spec *spec,
+		      const struct gs_loaded *module);
 void gs_explain_site(struct gs_resolver *r, struct gs_site *site, uint32_t site_id,
-		     const struct gs_want *wants, size_t n, const struct gs_plan *plan);
+		     const struct gs_want *wants, size_t n);
 void gs_explain_plans(struct gs_resolver *r);
 struct gs_error *gs_listing_run(struct gs_resolver *r);
 /* "rdi", "[rbp-20]", "optimized out": where a variable is at a site. */

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From a parsed place to its module and sites.
+ * Between the search for files and the questions to one module; the rule of where names are looked
+ * up is here.
+ */
+#include <inttypes.h>
+
+#include "record/resolver.h"
+
+/* Libraries that have the name; more than these are not listed. */
+#define LISTED_MAX 8
+
+static struct gs_error *find_in(struct gs_loaded *m, const struct gs_probe_spec *spec,
+				struct gs_places *places)
+{
+	switch (spec->where) {
+	case GS_WHERE_FUNCTION:
+		return gs_module_find_function(m->m, spec->function, places);
+	case GS_WHERE_OFFSET:
+		return gs_module_find_offset(m->m, spec->function, spec->number, places);
+	case GS_WHERE_FUNCTION_LINE:
+		if (spec->number > UINT32_MAX)
+			return gs_error_new(GS_ERR_USAGE, "no function has that many lines");
+		return gs_module_find_function_line(m->m, spec->function, (uint32_t)spec->number,
+						    places);
+	case GS_WHERE_LINE:
+		return gs_module_find_line(m->m, spec->file, (uint32_t)spec->number, places);
+	case GS_WHERE_ADDRESS:
+		return gs_module_find_address(m->m, spec->number, places);
+	case GS_WHERE_MARKER:
+		break;
+	}
+	return gs_error_new(GS_ERR_INTERNAL, "a place of kind %d is not looked up", spec->where);
+}
+
+/* One attempt; NOT_FOUND leaves *found false and the error in *missing when that is still empty. */
+static struct gs_error *try_in(struct gs_loaded *m, const struct gs_probe_spec *spec,
+			       struct gs_places *places, bool *found, struct gs_error **missing)
+{
+	struct gs_error *err = find_in(m, spec, places);
+
+	*found = !err;
+	if (!err)
+		return NULL;
+	if (gs_error_code_of(err) != GS_ERR_NOT_FOUND)
+		return err;
+	if (*missing)
+		gs_error_free(err);
+	else
+		*missing = err;
+	return NULL;
+}
+
+static struct gs_error *found_in_several(const struct gs_probe_spec *spec,
+					 struct gs_loaded *const *where, size_t n)
+{
+	struct gs_error *err =
+		gs_error_new(GS_ERR_USAGE, "`%s' is in %zu libraries", spec->place, n);
+
+	for (size_t i = 0; i < n && i < LISTED_MAX; i++)
+		gs_error_hint(err, "%s!%s", where[i]->path, spec->place);
+	return err;
+}
+
+/* In all that the executable needs. *module stays NULL when it is nowhere. */
+static struct gs_error *find_in_needed(struct gs_resolver *r, const struct gs_probe_spec *spec,
+				       struct gs_loaded **module, struct gs_places *places,
+				       struct gs_error **missing)
+{
+	struct gs_loaded *where[LISTED_MAX] = {NULL};
+	size_t n = 0;
+
+	GS_TRY(gs_search_needed(r));
+	for (struct gs_loaded *m = r->loaded; m; m = m->next) {
+		struct gs_places here;
+		bool found;
+
+		if (!m->needed || m == r->executable)
+			continue;
+		gs_places_init(&here);
+		struct gs_error *err = try_in(m, spec, &here, &found, missing);
+
+		if (err || !found || n) {
+			gs_places_deinit(&here);
+			if (err)
+				return err;
+		} else {
+			gs_places_deinit(places);
+			*places = here;
+		}
+		if (found && n < LISTED_MAX)
+			where[n] = m;
+		n += found;
+	}
+	if (n > 1)
+		return found_in_several(spec, where, n);
+	*module = where[0];
+	return NULL;
+}
+
+static struct gs_error *not_found(struct gs_resolver *r, struct gs_error *missing, bool searched)
+{
+	const struct gs_module_info *info = gs_module_info(r->executable->m);
+
+	if (info->debug_problem)
+		gs_error_hint(missing, "%s: %s", r->executable->path, info->debug_problem);
+	else if (!info->has_dwarf && !info->has_symbols)
+		gs_error_hint(missing, "%s has neither symbols nor debug information",
+			      r->executable->path);
+	if (searched && info->nneeded)
+		gs_error_hint(missing, "the libraries that it needs do not have it either");
+	return missing;
+}
+
+static struct gs_error *find_unnamed(struct gs_resolver *r, const struct gs_probe_spec *spec,
+				     struct gs_loaded **module, struct gs_places *places)
+{
+	struct gs_error *missing = NULL, *ignored = NULL, *err;
+	struct gs_loaded *executable;
+	bool found, search = spec->where != GS_WHERE_ADDRESS && !r->req->executable_only;
+
+	GS_TRY(gs_search_executable(r, &executable));
+	*module = executable;
+	GS_TRY(try_in(executable, spec, places, &found, &missing));
+	if (found)
+		return NULL;
+	*module = NULL;
+	if (search) {
+		err = find_in_needed(r, spec, module, places, &ignored);
+		gs_error_free(ignored);
+		if (err || *module) {
+			gs_error_free(missing);
+			return err;
+		}
+	}
+	return not_found(r, missing, search);
+}
+
+static struct gs_error *find_named(struct gs_resolver *r, const struct gs_probe_spec *spec,
+				   struct gs_loaded **module, struct gs_places *places)
+{
+	struct gs_error *err;
+
+	GS_TRY(gs_search_module(r, spec->module, module));
+	if (*module)
+		return find_in(*module, spec, places);
+	if (r->req->allow_pending)
+		return NULL;
+	err = gs_error_new(GS_ERR_NOT_FOUND,
+			   "there is no module `%s': no library that is needed or mapped, and no "
+			   "file of that name",
+			   spec->module);
+	return gs_search_hint(r, err, spec->module);
+}
+
+struct gs_error *gs_resolve_place(struct gs_resolver *r, const struct gs_probe_spec *spec,
+				  struct gs_loaded **module, struct gs_places *places)
+{
+	struct gs_error *err = spec->module ? find_named(r, spec, module, places)
+					    : find_unnamed(r, spec, module, places);
+
+	if (!err && *module && places->nsites > r->req->max_sites && r->req->max_sites)
+		err = gs_error_hint(gs_error_new(GS_ERR_LIMIT,
+						 "this place has %zu sites, and the most is %u",
+						 places->nsites, r->req->max_sites),
+				    "a longer name, FILE:LINE or an address matches fewer");
+	return err ? gs_error_at(err, spec->text, spec->place_start, spec->place_len) : NULL;
+}
