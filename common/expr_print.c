@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "common/lex.h"
+#include "common/parse.h"
 #include "common/text.h"
 
 /* The written node under what the checker put over it; NULL for an end of a slice that was left
@@ -55,12 +55,8 @@ static bool is_plain(const char *s, bool qualifier)
 	return false;
 }
 
-static void print_name(struct gs_buf *out, const char *s, bool qualifier)
+static void print_quoted(struct gs_buf *out, const char *s)
 {
-	if (is_plain(s, qualifier)) {
-		gs_buf_puts(out, s);
-		return;
-	}
 	gs_buf_putc(out, '\'');
 	for (; *s; s++) {
 		if (*s == '\'' || *s == '\\')
@@ -70,14 +66,41 @@ static void print_name(struct gs_buf *out, const char *s, bool qualifier)
 	gs_buf_putc(out, '\'');
 }
 
+static void print_name(struct gs_buf *out, const char *s, bool qualifier)
+{
+	if (is_plain(s, qualifier) && !gs_parse_is_reserved(s))
+		gs_buf_puts(out, s);
+	else
+		print_quoted(out, s);
+}
+
+/*
+ * A name with scopes in it was split elsewhere than a plain `a::b::c' would be, and a quoted name
+ * can follow only a quoted qualifier: quotes keep them so.
+ */
 static void print_scoped(struct gs_buf *out, const struct gs_expr *e)
 {
-	if (e->qualifier) {
-		if (*e->qualifier)
-			print_name(out, e->qualifier, true);
-		gs_buf_puts(out, "::");
+	const char *q = e->qualifier, *name = e->name ? e->name : "?";
+	bool scopes = strstr(name, "::") != NULL;
+	bool file = q && gs_lex_is_file(q, strlen(q));
+
+	if (!q || !*q) {
+		gs_buf_puts(out, q ? "::" : "");
+		if (scopes)
+			print_quoted(out, name);
+		else
+			print_name(out, name, false);
+		return;
 	}
-	print_name(out, e->name ? e->name : "?", false);
+	if (is_plain(q, true) && is_plain(name, false) && (file || !scopes))
+		gs_buf_puts(out, q);
+	else
+		print_quoted(out, q);
+	gs_buf_puts(out, "::");
+	if (is_plain(name, false))
+		gs_buf_puts(out, name);
+	else
+		print_quoted(out, name);
 }
 
 static void print_char(struct gs_buf *out, unsigned char c)
@@ -281,6 +304,25 @@ static void print_call(struct gs_buf *out, const struct gs_expr *e)
 	gs_buf_putc(out, ')');
 }
 
+/* `(T)-1' is a difference where nobody says that T is a type: `(T)(-1)' is not. */
+static void print_cast(struct gs_buf *out, const struct gs_expr *e)
+{
+	const struct gs_type_name *t = e->type_name;
+	bool sure = t->is_const || t->npointers || t->nouter || strpbrk(t->base, " <") ||
+		    gs_parse_is_reserved(t->base);
+	size_t at;
+
+	gs_buf_putc(out, '(');
+	print_type_name(out, t);
+	gs_buf_putc(out, ')');
+	at = out->len;
+	print_at(out, e->a, P_UNARY);
+	if (sure || out->len == at || !strchr("+-*&:", out->data[at]))
+		return;
+	out->len = at;
+	print_at(out, e->a, P_PRIMARY + 1);
+}
+
 static void print_sizeof(struct gs_buf *out, const struct gs_expr *e)
 {
 	gs_buf_puts(out, "sizeof(");
@@ -298,6 +340,17 @@ static void print_cond(struct gs_buf *out, const struct gs_expr *e)
 	print_at(out, e->b, P_COND);
 	gs_buf_puts(out, " : ");
 	print_at(out, e->c, P_COND);
+}
+
+static void print_member(struct gs_buf *out, const struct gs_expr *e)
+{
+	const struct gs_expr *a = written(e->a);
+	bool number = a && (a->kind == GS_EXPR_NUMBER || a->kind == GS_EXPR_FLOAT);
+
+	/* `3.x' would be one token. */
+	print_at(out, a, number ? P_PRIMARY + 1 : P_POSTFIX);
+	gs_buf_puts(out, e->arrow ? "->" : ".");
+	print_name(out, e->name, false);
 }
 
 void gs_expr_print(struct gs_buf *out, const struct gs_expr *e)
@@ -320,9 +373,7 @@ void gs_expr_print(struct gs_buf *out, const struct gs_expr *e)
 		gs_buf_printf(out, "$%s", e->name);
 		break;
 	case GS_EXPR_MEMBER:
-		print_at(out, e->a, P_POSTFIX);
-		gs_buf_puts(out, e->arrow ? "->" : ".");
-		print_name(out, e->name, false);
+		print_member(out, e);
 		break;
 	case GS_EXPR_INDEX:
 	case GS_EXPR_SLICE:
@@ -342,10 +393,7 @@ void gs_expr_print(struct gs_buf *out, const struct gs_expr *e)
 		print_cond(out, e);
 		break;
 	case GS_EXPR_CAST:
-		gs_buf_putc(out, '(');
-		print_type_name(out, e->type_name);
-		gs_buf_putc(out, ')');
-		print_at(out, e->a, P_UNARY);
+		print_cast(out, e);
 		break;
 	case GS_EXPR_SIZEOF:
 		print_sizeof(out, e);

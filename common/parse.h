@@ -62,5 +62,7 @@ struct gs_error *gs_parse_paren_type(struct gs_parser *p, bool is_cast, struct g
 struct gs_error *gs_parse_type_name(struct gs_parser *p, struct gs_type_name **out);
 /* A word that C reserves for types: it never names a variable. */
 bool gs_parse_is_type_word(const struct gs_tok *tok);
+/* Such a word, or sizeof: as a name it must be quoted. */
+bool gs_parse_is_reserved(const char *word);
 
 #endif

@@ -59,12 +59,22 @@ static const struct word {
 	{"__restrict", W_QUALIFIER},
 };
 
-static int word_of(const struct gs_tok *t)
+static int find_word(const char *s)
 {
-	for (size_t i = 0; t->kind == GS_TOK_NAME && i < GS_ARRAY_SIZE(words); i++)
-		if (strcmp(words[i].text, t->string) == 0)
+	for (size_t i = 0; i < GS_ARRAY_SIZE(words); i++)
+		if (strcmp(words[i].text, s) == 0)
 			return words[i].word;
 	return -1;
+}
+
+static int word_of(const struct gs_tok *t)
+{
+	return t->kind == GS_TOK_NAME ? find_word(t->string) : -1;
+}
+
+bool gs_parse_is_reserved(const char *word)
+{
+	return find_word(word) >= 0 || strcmp(word, "sizeof") == 0;
 }
 
 bool gs_parse_is_type_word(const struct gs_tok *tok)

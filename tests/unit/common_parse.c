@@ -115,8 +115,8 @@ static void test_casts(void)
 	CHECK_STR(canon("(a)!b"), "(a)!b");
 	/* Values, unless somebody knows better. */
 	CHECK_STR(canon("(T)*p"), "T * p");
-	CHECK_STR(canon_with("(T)*p", &hooks), "(T)*p");
-	CHECK_STR(canon_with("(T)-1", &hooks), "(T)-1");
+	CHECK_STR(canon_with("(T)*p", &hooks), "(T)(*p)");
+	CHECK_STR(canon_with("(T)-1", &hooks), "(T)(-1)");
 	CHECK_STR(canon_with("(a)-1", &hooks), "a - 1");
 	CHECK_STR(canon_with("(T)", &hooks), "T");
 	CHECK_STR(canon_with("(T)[1]", &hooks), "T[1]");
