@@ -61,6 +61,37 @@ static void report(int fd, int err)
 		;
 }
 
+/*
+ * As execvp(3) a file without a format is given to the shell; but not an ELF file, of which ENOEXEC
+ * means that it is for another machine: the shell would run its bytes. Returns errno.
+ */
+static int execute(const char *file, char **argv)
+{
+	char magic[4] = "";
+	size_t n = 0;
+	char **words;
+	ssize_t got;
+	int fd;
+
+	execv(file, argv);
+	if (errno != ENOEXEC)
+		return errno;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? 0 : read(fd, magic, sizeof(magic));
+	if (got == (ssize_t)sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic)))
+		return ENOEXEC;
+	while (argv[n])
+		n++;
+	words = calloc(n + 2, sizeof(*words));
+	if (!words)
+		return ENOMEM;
+	words[0] = (char[]){"sh"};
+	words[1] = (char *)file;
+	memcpy(words + 2, argv + 1, n * sizeof(*words));
+	execv("/bin/sh", words);
+	return errno;
+}
+
 /* The child. Never returns. */
 static void run(const struct gs_child_options *opts, const struct account *account, int go,
 		int result)
@@ -79,8 +110,7 @@ static void run(const struct gs_child_options *opts, const struct account *accou
 		err = errno;
 	if (!err) {
 		gs_signals_restore();
-		execvp(opts->argv[0], opts->argv);
-		err = errno;
+		err = execute(opts->file, opts->argv);
 	}
 	report(result, err);
 	_exit(127);

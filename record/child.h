@@ -21,6 +21,7 @@ struct gs_child {
 };
 
 struct gs_child_options {
+	const char *file; /* found by the lookup: the environment's PATH is not asked again */
 	char **argv;
 	const char *user;      /* or NULL */
 	bool stdout_to_stderr; /* standard output belongs to the data */

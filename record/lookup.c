@@ -286,6 +286,8 @@ static struct gs_error *turn(struct state *s, bool *done)
 	size_t n;
 
 	GS_TRY(find_file(s, word, &file));
+	if (!s->out->file)
+		s->out->file = file;
 	inner = w ? skip_wrapper(s, w) : NULL;
 	if (inner) {
 		if (w->forks)

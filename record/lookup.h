@@ -11,7 +11,8 @@
 #include "common/mem.h"
 
 struct gs_lookup {
-	const char *executable;	  /* absolute path of the program, links resolved */
+	const char *file;	/* of the first word: what is executed */
+	const char *executable; /* absolute path of the program that it comes to, links resolved */
 	const char *library_path; /* LD_LIBRARY_PATH as the program will have it, or NULL */
 	const char **notes;	  /* what was looked through, for the user */
 	size_t nnotes, notes_cap;

@@ -46,6 +46,14 @@ struct gs_output {
 	_Atomic bool failed, full;
 };
 
+/* Names the file in what the writer reports. */
+static struct gs_error *name_file(const struct gs_output *o, struct gs_error *err)
+{
+	if (!strcmp(o->file.path, "-"))
+		return gs_error_wrap(err, "standard output");
+	return gs_error_wrap(err, "`%s'", o->file.path);
+}
+
 /* ---- opening ---- */
 
 static void size_pool(struct gs_output *o, uint32_t ncpus)
@@ -97,8 +105,10 @@ struct gs_error *gs_output_open(const struct gs_output_options *opts, struct gs_
 		wopts.fd = o->file.fd;
 		wopts.no_index = !o->file.created;
 		err = gs_writer_open(&wopts, &o->writer);
-		if (err)
+		if (err) {
+			err = name_file(o, err);
 			gs_output_file_discard(&o->file);
+		}
 	}
 	if (err) {
 		output_free(o);
@@ -115,11 +125,6 @@ struct gs_meta *gs_output_meta(struct gs_output *o)
 
 /* ---- the thread ---- */
 
-static const char *file_name(const struct gs_output *o)
-{
-	return strcmp(o->file.path, "-") ? o->file.path : "standard output";
-}
-
 /* The first failure ends the recording. The writer has taken back what it wrote of the block. */
 static void fail(struct gs_output *o, struct gs_error *err)
 {
@@ -127,7 +132,7 @@ static void fail(struct gs_output *o, struct gs_error *err)
 		gs_error_free(err);
 		return;
 	}
-	o->error = gs_error_wrap(err, "cannot write `%s'", file_name(o));
+	o->error = name_file(o, err);
 	o->failed = true;
 }
 
@@ -240,10 +245,12 @@ static void *writer_main(void *arg)
 
 struct gs_error *gs_output_start(struct gs_output *o)
 {
+	struct gs_error *write_err = gs_writer_flush_meta(o->writer);
 	sigset_t all, old;
 	int err;
 
-	GS_TRY(gs_writer_flush_meta(o->writer));
+	if (write_err)
+		return name_file(o, write_err);
 	/* Signals are for the main thread: they interrupt its wait for events. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -430,9 +437,8 @@ struct gs_error *gs_output_finish(struct gs_output *o, const struct gs_output_en
 	summary->stuck = !wait_done(o, end);
 	if (summary->stuck) {
 		summary->events = summary->bytes = 0;
-		return gs_error_new(GS_ERR_SYSTEM,
-				    "`%s' takes no data: what was not written is lost",
-				    file_name(o));
+		return name_file(o, gs_error_new(GS_ERR_SYSTEM,
+						 "it takes no data: what was not written is lost"));
 	}
 	pthread_join(o->thread, NULL);
 	write_end(o, end);

@@ -143,6 +143,7 @@ static struct gs_error *open_tracer(struct gs_session *s)
 static struct gs_error *start_child(struct gs_session *s)
 {
 	struct gs_child_options copts = {
+		.file = s->target.command_file,
 		.argv = s->opts->command,
 		.user = s->opts->user,
 		.stdout_to_stderr = !strcmp(s->opts->output, "-"),

@@ -56,6 +56,7 @@ static struct gs_error *init_command(const struct gs_record_options *opts, struc
 
 	GS_TRY(gs_lookup_command(&t->arena, opts->command, getenv("PATH"),
 				 getenv("LD_LIBRARY_PATH"), &l));
+	t->command_file = l.file;
 	if (l.forked_by && opts->no_follow)
 		err = gs_error_new(
 			GS_ERR_USAGE,

@@ -14,6 +14,7 @@ enum gs_target_kind { GS_TARGET_COMMAND, GS_TARGET_PIDS, GS_TARGET_SYSTEM };
 struct gs_target {
 	enum gs_target_kind kind;
 	struct gs_arena arena;
+	const char *command_file;    /* what is executed; NULL without a command */
 	const char *executable;	     /* opens the file where names are looked up */
 	const char *display;	     /* its path for people and for the file */
 	struct gs_resolve_map *maps; /* of the processes of -p */
