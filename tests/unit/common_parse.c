@@ -176,6 +176,20 @@ static void test_scopes(void)
 	CHECK_STR(canon("p->'odd name'"), "p->'odd name'");
 }
 
+/* Texts whose canonical form once read differently (found by tests/fuzz/expr.c). */
+static void test_round_trips(void)
+{
+	CHECK_STR(canon("3 .x"), "(3).x");
+	CHECK_STR(canon("'a::b'"), "'a::b'");
+	CHECK_STR(canon("'f'::a::b"), "'f'::a::b");
+	CHECK_STR(canon("'q'::long"), "q::long");
+	CHECK_STR(canon("'q'::'odd name'"), "'q'::'odd name'");
+	CHECK_STR(canon("'int' + 'sizeof'"), "'int' + 'sizeof'");
+	CHECK_STR(canon("(a)(-b)"), "(a)(-b)");
+	CHECK_STR(canon("(int)(-b)"), "(int)-b");
+	CHECK_STR(canon("a.c"), "a.c");
+}
+
 static void test_literals(void)
 {
 	CHECK_STR(canon("1+2u+3l+4ul+0x10"), "1 + 2u + 3l + 4ul + 16");
@@ -312,6 +326,7 @@ int main(void)
 	TAP_RUN(test_slices_and_at);
 	TAP_RUN(test_casts);
 	TAP_RUN(test_scopes);
+	TAP_RUN(test_round_trips);
 	TAP_RUN(test_literals);
 	TAP_RUN(test_calls);
 	TAP_RUN(test_errors);
