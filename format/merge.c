@@ -52,7 +52,7 @@ static void push(struct gs_input *in, struct gs_batch *batch)
 /* Past the row that was given out; its batch is not needed any more when that was the last one. */
 static void advance(struct gs_input *in)
 {
-	struct gs_cursor *top = &in->heap[0];
+	struct gs_cursor *top = in->heap;
 
 	if (!in->returned)
 		return;

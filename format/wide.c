@@ -35,10 +35,13 @@ static bool get_words(struct gs_reader *r, bool big_endian, uint8_t *out, size_t
 		unsigned enc = gs_read_u8(r);
 		uint64_t len = gs_read_uleb(r);
 		const uint8_t *p = len <= gs_reader_left(r) ? gs_read_bytes(r, len) : NULL;
-		struct gs_reader part = gs_reader_of(p, p ? len : 0);
+		struct gs_reader part;
 
+		if (!p)
+			return false;
+		part = gs_reader_of(p, len);
 		width = size - at >= 4 ? 4 : 1;
-		if (!p || !gs_ints_decode(&part, (enum gs_encoding)enc, v, n, width))
+		if (!gs_ints_decode(&part, (enum gs_encoding)enc, v, n, width))
 			return false;
 		for (size_t i = 0; i < n; i++)
 			for (unsigned k = 0; k < width; k++)
