@@ -3,7 +3,9 @@
  * Round trips: what the writer got is what the reader gives, in time order, from memory, files and
  * pipes.
  */
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -261,7 +263,6 @@ static void test_bad_records(void)
 	gs_make_free(m);
 }
 
-/* Disk full: what is in the file stays a valid recording. */
 static void test_unwritable(void)
 {
 	struct gs_writer_options opts = {.fd = -1};
@@ -271,6 +272,53 @@ static void test_unwritable(void)
 	CHECK(err && gs_error_code_of(err) == GS_ERR_SYSTEM);
 	gs_error_free(err);
 	CHECK(w == NULL);
+}
+
+static uint32_t count_undamaged(const char *path)
+{
+	const struct gs_damage *damages;
+	struct gs_batch *batch;
+	struct gs_input *in = NULL;
+	uint32_t row, n = 0;
+
+	CHECK(!gs_input_open(path, NULL, &in));
+	while (in && !gs_input_next(in, &batch, &row) && batch)
+		n++;
+	if (in)
+		CHECK_INT(gs_input_damages(in, &damages), 0);
+	gs_input_free(in);
+	return n;
+}
+
+/* Disk full (a file size limit does the same): half a block is taken back, the file stays valid. */
+static void test_disk_full(void)
+{
+	struct rlimit old, low;
+	struct gs_make *m = gs_make_new(NULL);
+	uint32_t s = gs_make_schema(m);
+	struct gs_event_head head = {.len = 48, .time_ns = 1};
+	struct gs_error *err = NULL;
+	uint64_t bad = 0, rows;
+	char path[32];
+
+	gs_make_site(m, gs_make_probe(m, "p"), s, "f", "f.c", 1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", m->fd);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = (struct rlimit){2000, old.rlim_max};
+	setrlimit(RLIMIT_FSIZE, &low);
+	for (int i = 0; i < 100 && !err; i++)
+		err = gs_writer_events(m->writer, 0, &head, sizeof(head), &bad);
+	setrlimit(RLIMIT_FSIZE, &old);
+	CHECK(err && gs_error_code_of(err) == GS_ERR_SYSTEM);
+	CHECK(err && strstr(gs_error_message(err), "cannot write the recording"));
+	gs_error_free(err);
+	rows = gs_writer_rows(m->writer);
+	CHECK(rows > 2);
+	CHECK_INT(count_undamaged(path), rows);
+	gs_make_end(m, 0); /* there is room again */
+	CHECK_INT(count_undamaged(path), rows);
+	gs_make_free(m);
 }
 
 /* A recording that goes on: types, schemas and sites that come after the first events. */
@@ -401,6 +449,7 @@ int main(void)
 	TAP_RUN(test_ties);
 	TAP_RUN(test_bad_records);
 	TAP_RUN(test_unwritable);
+	TAP_RUN(test_disk_full);
 	TAP_RUN(test_late_metadata);
 	TAP_RUN(test_other_files);
 	TAP_RUN(test_newer_versions);
