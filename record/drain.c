@@ -9,6 +9,7 @@
 
 #include "common/status.h"
 
+#define GIVE_UP_TRIES 50 /* of 20 ms, without the writer having finished a chunk */
 #define HELD_MAX ((size_t)8 << 20)
 
 struct spans {
@@ -26,6 +27,7 @@ struct held {
 struct gs_drain {
 	struct gs_drain_options opts;
 	struct gs_chunk **chunks; /* by processor */
+	bool gave_up;		  /* the user insists, and the writer is stuck */
 	/* Code pointers: by site the index + 1 of its spans. */
 	uint32_t *site_spans;
 	struct spans *spans;
@@ -136,10 +138,10 @@ static struct gs_chunk *new_chunk(struct gs_drain *d, uint32_t cpu)
 	if (c)
 		return c;
 	flush_all(d); /* half-full chunks of other processors must not starve this one */
-	while (!c && !gs_output_failed(d->opts.output)) {
-		if (d->opts.give_up && d->opts.give_up(d->opts.ctx))
-			break;
+	for (int tries = 0; !c && !d->gave_up && !gs_output_failed(d->opts.output); tries++) {
 		c = gs_output_take(d->opts.output, cpu, 20);
+		d->gave_up = !c && tries >= GIVE_UP_TRIES && d->opts.give_up &&
+			     d->opts.give_up(d->opts.ctx);
 	}
 	return c;
 }

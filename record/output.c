@@ -12,6 +12,7 @@
 
 #include "record/output_file.h"
 
+#define GIVE_UP_TRIES 20 /* of 50 ms, without anything written */
 #define CHUNK_MIN 65536u /* a record has at most GS_EVENT_MAX_LEN bytes */
 
 enum entry_kind { ENTRY_EVENTS, ENTRY_ROWS, ENTRY_RESOLUTION };
@@ -379,6 +380,7 @@ bool gs_output_full(const struct gs_output *o)
 static bool wait_done(struct gs_output *o, const struct gs_output_end *end)
 {
 	bool done;
+	int tries = 0;
 
 	pthread_mutex_lock(&o->lock);
 	o->closing = true;
@@ -386,8 +388,10 @@ static bool wait_done(struct gs_output *o, const struct gs_output_end *end)
 	while (!(done = o->done)) {
 		struct timespec until = deadline(50);
 
-		pthread_cond_timedwait(&o->room, &o->lock, &until);
-		if (!o->done && end && end->give_up(end->ctx))
+		/* Chunks that are finished signal too, and begin the patience anew. */
+		if (pthread_cond_timedwait(&o->room, &o->lock, &until) == 0)
+			tries = 0;
+		if (!o->done && ++tries >= GIVE_UP_TRIES && end && end->give_up(end->ctx))
 			break;
 	}
 	pthread_mutex_unlock(&o->lock);
