@@ -24,6 +24,14 @@ static void say(FILE *err, const struct gs_file *f, struct gs_buf *text)
 	gs_buf_reset(text);
 }
 
+/* 0 is unknown. */
+static void put_instant(struct gs_buf *text, const char *what, const struct gs_file *f, uint64_t ns)
+{
+	if (ns)
+		gs_buf_printf(text, "%s %.9f s", what,
+			      (double)(int64_t)(ns - f->meta->session.start_mono_ns) / 1e9);
+}
+
 static void put_gap(struct gs_buf *text, const struct gs_file *f, const struct gs_damage *d)
 {
 	uint64_t start = f->meta->session.start_mono_ns;
@@ -36,10 +44,8 @@ static void put_gap(struct gs_buf *text, const struct gs_file *f, const struct g
 	if (d->seq_first || d->seq_last)
 		gs_buf_printf(text, "; blocks %" PRIu64 " to %" PRIu64 " are missing", d->seq_first,
 			      d->seq_last);
-	if (d->time_first || d->time_last)
-		gs_buf_printf(text, "; between %.9f s and %.9f s",
-			      (double)(int64_t)(d->time_first - start) / 1e9,
-			      (double)(int64_t)(d->time_last - start) / 1e9);
+	put_instant(text, "; after", f, d->time_first);
+	put_instant(text, d->time_first ? " and before" : "; before", f, d->time_last);
 }
 
 static void say_damages(FILE *err, struct gs_file *f)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +64,14 @@ bool gs_output_room(struct gs_output *out)
 	if (out->buf.len >= FLUSH_AT)
 		output_write(out);
 	return !out->closed && !out->error;
+}
+
+void gs_output_idle(struct gs_output *out, bool from_stdin)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	if (out->buf.len && (!from_stdin || poll(&input, 1, 0) == 0))
+		output_write(out);
 }
 
 struct gs_error *gs_output_close(struct gs_output *out)

@@ -25,6 +25,11 @@ struct gs_error *gs_output_open(struct gs_output *out, const char *path, char **
 				size_t ninputs);
 /* Writes the buffer when it is large. False when no more output is wanted or possible. */
 bool gs_output_room(struct gs_output *out);
+/*
+ * For a live view: writes what there is unless more input is waiting on standard input (FROM_STDIN)
+ * to be reported along with it.
+ */
+void gs_output_idle(struct gs_output *out, bool from_stdin);
 /* Writes everything and closes; the error of any write, a closed pipe excepted. */
 struct gs_error *gs_output_close(struct gs_output *out);
 

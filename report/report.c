@@ -69,13 +69,33 @@ static void limit_time(struct run *run)
 
 /* ---- what is fed ---- */
 
+static bool is_live(const struct gs_session *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (!gs_input_seekable(s->files[i]->in))
+			return true;
+	return false;
+}
+
+/* A pipe with a name: whether it has more to read is not known here. */
+static bool live_path(const struct gs_session *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		if (!gs_input_seekable(s->files[i]->in) &&
+		    strcmp(s->files[i]->path, "standard input") != 0)
+			return true;
+	return false;
+}
+
 static struct gs_error *list_events(struct run *run)
 {
+	bool live = is_live(&run->session), from_stdin = !live_path(&run->session), more;
 	struct gs_event ev = {0};
 	struct gs_error *err;
-	bool more;
 
 	while (run->shown < run->opts->limit) {
+		if (live)
+			gs_output_idle(&run->out, from_stdin);
 		err = gs_session_next(&run->session, &ev, &more);
 		if (err || !more)
 			return err;

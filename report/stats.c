@@ -11,7 +11,7 @@
 
 static void stats_add(struct gs_aggregation *a, void *state, const struct gs_number *n)
 {
-	gs_values_add(state, n, a->exact_always);
+	gs_values_add(state, n, a->exact_always ? UINT64_MAX : GS_VALUES_MAX);
 }
 
 static void stats_deinit(void *state)

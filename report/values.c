@@ -80,7 +80,7 @@ static void become_rough(struct gs_values *v)
 	v->negatives = v->others = v->reals = NULL;
 }
 
-static void keep(struct gs_values *v, const struct gs_number *n)
+static void keep_exactly(struct gs_values *v, const struct gs_number *n)
 {
 	if (n->is_real)
 		*GS_PUSH(v->reals, v->nreals, v->reals_cap) = key_of_real(n->real);
@@ -91,7 +91,7 @@ static void keep(struct gs_values *v, const struct gs_number *n)
 	v->count++;
 }
 
-void gs_values_add(struct gs_values *v, const struct gs_number *n, bool exact)
+void gs_values_add(struct gs_values *v, const struct gs_number *n, uint64_t keep)
 {
 	if (!v->count || less(n, &v->least))
 		v->least = *n;
@@ -99,7 +99,7 @@ void gs_values_add(struct gs_values *v, const struct gs_number *n, bool exact)
 		v->most = *n;
 	if (!n->is_real)
 		v->sum += n->negative ? -(__int128)n->magnitude : (__int128)n->magnitude;
-	if (!exact && !v->rough && v->count >= GS_VALUES_MAX) {
+	if (!v->rough && v->count >= keep) {
 		v->count = 0;
 		become_rough(v);
 	}
@@ -107,7 +107,7 @@ void gs_values_add(struct gs_values *v, const struct gs_number *n, bool exact)
 		v->nreals += n->is_real;
 		count_rough(v, real_of(n));
 	} else {
-		keep(v, n);
+		keep_exactly(v, n);
 	}
 }
 

@@ -25,7 +25,8 @@ struct gs_values {
 	struct gs_number least, most;
 };
 
-void gs_values_add(struct gs_values *v, const struct gs_number *n, bool exact);
+/* KEEP: most values that are kept. */
+void gs_values_add(struct gs_values *v, const struct gs_number *n, uint64_t keep);
 void gs_values_sort(struct gs_values *v);
 double gs_values_sum(const struct gs_values *v);
 double gs_values_mean(const struct gs_values *v);

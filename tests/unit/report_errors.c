@@ -171,6 +171,36 @@ static void test_prefixes(void)
 	free(whole);
 }
 
+/* Flipped bits: every line that is shown is one of the whole file's. */
+static void test_flipped_bits(void)
+{
+	char *path = report_save(report_sample()), *whole, *out, *err;
+	int status;
+	FILE *f = fopen(path, "r");
+	long len;
+
+	fseek(f, 0, SEEK_END);
+	len = ftell(f);
+	fclose(f);
+	whole = report_run(path, "--json", &status, NULL);
+	for (long at = 1; at < len; at += 7) {
+		static const char *const formats[] = {"--json", "--csv", "--text", "--info"};
+
+		rewrite(path, (size_t)at, 0);
+		out = report_run(path, "--json", &status, &err);
+		CHECK(status == 0 || status >= 2);
+		/* Nothing is dropped in silence. */
+		CHECK(status != 0 || strcmp(out, whole) == 0 || err[0]);
+		for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+			CHECK(strstr(whole, line) != NULL);
+		free(out);
+		free(err);
+		free(report_run(path, formats[at % 4], &status, NULL));
+		rewrite(path, (size_t)at, 0);
+	}
+	free(whole);
+}
+
 /* ---- the man page ---- */
 
 static char *read_all(FILE *f)
@@ -225,6 +255,7 @@ int main(void)
 	TAP_RUN(test_damage);
 	TAP_RUN(test_no_end);
 	TAP_RUN(test_prefixes);
+	TAP_RUN(test_flipped_bits);
 	TAP_RUN(test_man_page);
 	return tap_done();
 }
