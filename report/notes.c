@@ -34,8 +34,6 @@ static void put_instant(struct gs_buf *text, const char *what, const struct gs_f
 
 static void put_gap(struct gs_buf *text, const struct gs_file *f, const struct gs_damage *d)
 {
-	uint64_t start = f->meta->session.start_mono_ns;
-
 	if (d->rows == UINT64_MAX)
 		gs_buf_puts(text, "; an unknown number of events is lost");
 	else if (d->rows)
