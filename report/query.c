@@ -6,6 +6,7 @@
 #include "report/query.h"
 
 #include "common/text.h"
+#include "report/output.h"
 #include "report/query_scope.h"
 #include "report/view.h"
 
@@ -252,7 +253,9 @@ const char *gs_event_place(const struct gs_event *ev)
 	if (!ev->site->file[0] || !ev->site->line)
 		return ev->site->func;
 	gs_buf_reset(&text);
-	gs_buf_printf(&text, "%s:%u", ev->site->file, ev->site->line);
+	gs_buf_puts(&text, ev->site->file);
+	gs_buf_putc(&text, ':');
+	gs_put_decimal(&text, ev->site->line);
 	return gs_buf_cstr(&text);
 }
 
