@@ -5,6 +5,9 @@
  */
 #include "record/resolver.h"
 
+/* The most that a program puts together from parts (bpf/plan.c refuses more). */
+#define COMPOSITE_MAX 4096
+
 struct planner {
 	struct gs_lower *l;
 	struct gs_want *wants;
@@ -213,6 +216,9 @@ static void plan_object(struct planner *p, struct gs_want *want, const struct gs
 		}
 		item->kind = GS_ITEM_MEMORY;
 		item->node = obj->node;
+	} else if (item->size > COMPOSITE_MAX) {
+		set_absent(p, want, GS_STATUS_UNAVAILABLE,
+			   "too large to be put together from parts");
 	} else if (is_small_value(obj, item->size)) {
 		plan_value(p, want, gs_object_bytes(p->l, obj, 0, item->size));
 	} else {

@@ -541,7 +541,11 @@ static struct gs_error *fill_plan(struct work *w, struct site_work *sw, struct g
 
 	GS_TRY(lower_condition(w, sw, &l, absent));
 	GS_TRY(gs_items_plan(&l, sw->wants, x, notes));
-	err = gs_plan_check(plan);
+	err = plan->nnodes >= GS_PLAN_MAX_NODES
+		      ? gs_error_new(GS_ERR_LIMIT,
+				     "the items and condition of the probe are too many for one "
+				     "program")
+		      : gs_plan_check(plan);
 	return err ? gs_error_at(err, w->spec->text, 0, strlen(w->spec->text)) : NULL;
 }
 

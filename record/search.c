@@ -235,17 +235,35 @@ static struct gs_loaded *try_default(struct gs_resolver *r, const char *name,
 	return found;
 }
 
+/* `libz.so.1' is mapped as libz.so.1.2.13: the part before .so must agree, the soname decides. */
+static bool may_be(const char *path, const char *name)
+{
+	const char *base = base_name(path), *so = strstr(name, ".so");
+
+	if (strcmp(base, name) == 0)
+		return true;
+	return so && strncmp(base, name, (size_t)(so - name)) == 0;
+}
+
+static bool is_called(const struct gs_loaded *m, const char *name)
+{
+	const char *soname = gs_module_info(m->m)->soname;
+
+	return strcmp(base_name(m->path), name) == 0 || (soname && strcmp(soname, name) == 0);
+}
+
 /* A library by its soname in the target's maps. */
 static struct gs_loaded *try_maps(struct gs_resolver *r, const char *name,
 				  const struct gs_module_info *for_whom)
 {
+	name = base_name(name);
 	for (size_t i = 0; i < r->req->nmaps; i++) {
 		const struct gs_resolve_map *map = &r->req->maps[i];
 		struct gs_loaded *found = NULL;
 
-		if (strcmp(base_name(map->name), base_name(name)) == 0)
+		if (may_be(map->name, name))
 			found = try_path(r, map->open, map->name, for_whom);
-		if (found)
+		if (found && is_called(found, name))
 			return found;
 	}
 	return NULL;
