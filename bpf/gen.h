@@ -44,8 +44,8 @@ enum {
 /* A string read writes up to two bytes past its limit to tell "exactly full" from "cut". */
 #define GS_RECORD_SLACK 8u
 #define GS_PAGE 4096u
-/* The verifier walks the program again for each: no more reads than this may cause them, and each hit
- * starts over at most so often. Beyond, memory that is not resident is a fault. */
+/* The verifier walks the program again for each: no more reads than this may cause them, and each
+ * hit starts over at most so often. Beyond, memory that is not resident is a fault. */
 #define GS_MAX_RESTARTS 3
 #define GS_MAX_RESTARTING_READS 24
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The capture plan: what a probe program reads, as plain data. It holds locations, sizes and limits, never
- * types or names. record/ builds it from DWARF and expressions; bpf/ compiles it; tests write it by hand.
+ * The capture plan: what a probe program reads, as plain data. It holds locations, sizes and
+ * limits, never types or names. record/ builds it from DWARF and expressions; bpf/ compiles it;
+ * tests write it by hand.
  *
- * A plan is a forest of nodes (64-bit values), an optional condition, and items (what is captured, in
- * order). Sites with equal plans share one program.
+ * A plan is a forest of nodes (64-bit values), an optional condition, and items (what is captured,
+ * in order). Sites with equal plans share one program.
  *
  * Evaluation of a node gives a 64-bit value or fails with a status (FAULT with address, DIV_ZERO,
  * BAD_SHIFT, or a static one from ABSENT). A condition that fails does not match, and is counted.
@@ -26,13 +27,14 @@
 /* Append only within a protocol version: plans cross from the resolver process to the recorder. */
 enum gs_plan_op {
 	/* leaves */
-	GS_OP_CONST,	/* imm */
-	GS_OP_REG,	/* imm: DWARF register number (x86-64: 0..15 general, 16 rip); whole 64 bits */
-	GS_OP_BIAS,	/* run-time address minus link-time address of the site's module */
+	GS_OP_CONST, /* imm */
+	GS_OP_REG,   /* imm: DWARF register number (x86-64: 0..15 general, 16 rip); whole 64 bits */
+	GS_OP_BIAS,  /* run-time address minus link-time address of the site's module */
 	GS_OP_TLS_BASE, /* thread pointer (x86-64: fs base) */
 	GS_OP_BUILTIN,	/* imm: enum gs_plan_builtin */
-	GS_OP_ITEM,	/* `size' bytes at offset imm of item a, captured earlier; fails with that item's
-			 * status if it has no data, NOT_COLLECTED if it is too short; zero-extended */
+	GS_OP_ITEM,	/* `size' bytes at offset imm of item a, captured earlier; fails with that
+			 * item's     status if it has no data, NOT_COLLECTED if it is too short;
+			 * zero-extended */
 	GS_OP_ABSENT,	/* always fails with status imm */
 	/* unary on a */
 	GS_OP_LOAD, /* `size' 1, 2, 4, 8 bytes of user memory at address a; zero-extended */
@@ -49,9 +51,9 @@ enum gs_plan_op {
 	GS_OP_AND,
 	GS_OP_OR,
 	GS_OP_XOR,
-	GS_OP_SHL, /* shifts fail with BAD_SHIFT when b (unsigned) is not below size * 8 */
-	GS_OP_SHR, /* logical; the operand was zero-extended to 64 bits */
-	GS_OP_SAR, /* arithmetic; the operand was sign-extended to 64 bits */
+	GS_OP_SHL,  /* shifts fail with BAD_SHIFT when b (unsigned) is not below size * 8 */
+	GS_OP_SHR,  /* logical; the operand was zero-extended to 64 bits */
+	GS_OP_SAR,  /* arithmetic; the operand was sign-extended to 64 bits */
 	GS_OP_UDIV, /* divisions fail with DIV_ZERO when b is 0 */
 	GS_OP_UMOD,
 	GS_OP_SDIV, /* C's truncation; `size' gives the width whose INT_MIN / -1 fails */
@@ -68,19 +70,19 @@ enum gs_plan_op {
 	GS_OP_SELECT, /* a ? b : c */
 	/* strings at user address a against plan data [imm, imm + size), size <= 255; 0 or 1 */
 	/* (a literal ends at its first NUL, if it has one) */
-	GS_OP_STR_EQ,	 /* the C string equals the literal (its NUL included in the comparison) */
+	GS_OP_STR_EQ,	  /* the C string equals the literal (its NUL included in the comparison) */
 	GS_OP_STR_PREFIX, /* begins with */
-	GS_OP_STR_FIND,	 /* contains, within the first 255 bytes */
+	GS_OP_STR_FIND,	  /* contains, within the first 255 bytes */
 	GS_OP_COUNT
 };
 
 enum gs_plan_builtin {
-	GS_PLAN_PID,	/* thread-group id, recorder's namespace */
+	GS_PLAN_PID, /* thread-group id, recorder's namespace */
 	GS_PLAN_TID,
 	GS_PLAN_CPU,
-	GS_PLAN_TIME,	/* ns, CLOCK_MONOTONIC: the event's own time */
-	GS_PLAN_UID,	/* real uid, initial namespace */
-	GS_PLAN_SITE,	/* site id */
+	GS_PLAN_TIME, /* ns, CLOCK_MONOTONIC: the event's own time */
+	GS_PLAN_UID,  /* real uid, initial namespace */
+	GS_PLAN_SITE, /* site id */
 };
 
 struct gs_plan_node {
@@ -96,11 +98,13 @@ enum gs_plan_item_kind {
 	GS_ITEM_MEMORY, /* `size' bytes of user memory at address node */
 	GS_ITEM_PIECES, /* composite of `size' bytes: pieces[first_piece, +npieces) */
 	GS_ITEM_STRING, /* variable: C string at address node, at most `size' bytes without the NUL;
-			 * count (or NONE): a run-time limit, also at most that. Cut by `size' is TRUNCATED;
-			 * cut by count is OK (it is what was asked for); count < 0: BAD_RANGE */
-	GS_ITEM_ARRAY,	/* variable: count elements of `stride' bytes at address node, at most `size'
-			 * bytes in all (a multiple of stride); beyond: TRUNCATED; count < 0: BAD_RANGE */
-	GS_ITEM_COMM,	/* 16 bytes: the thread's comm */
+			 * count (or NONE): a run-time limit, also at most that. Cut by `size' is
+			 * TRUNCATED; cut by count is OK (it is what was asked for); count < 0:
+			 * BAD_RANGE */
+	GS_ITEM_ARRAY, /* variable: count elements of `stride' bytes at address node, at most `size'
+			* bytes in all (a multiple of stride); beyond: TRUNCATED; count < 0:
+			* BAD_RANGE */
+	GS_ITEM_COMM,  /* 16 bytes: the thread's comm */
 };
 
 enum gs_plan_item_flags {
@@ -114,15 +118,15 @@ struct gs_plan_item {
 	bool variable; /* slot class; also for ABSENT, equal at all sites of a schema */
 	uint16_t node;
 	uint16_t count;
-	uint16_t parent; /* item or NONE: NOT_COLLECTED unless the parent has data ... */
+	uint16_t parent;      /* item or NONE: NOT_COLLECTED unless the parent has data ... */
 	uint32_t parent_need; /* ... of at least this many bytes */
 	uint32_t size;
 	uint32_t stride;
 	uint16_t first_piece, npieces;
 };
 
-/* Bytes [offset, offset + size) of a composite; bytes without a piece are zero (the site's note says
- * which are absent). One failing piece fails the item. */
+/* Bytes [offset, offset + size) of a composite; bytes without a piece are zero (the site's note
+ * says which are absent). One failing piece fails the item. */
 struct gs_plan_piece {
 	uint32_t offset, size;
 	uint16_t node;
@@ -143,8 +147,8 @@ struct gs_plan {
 
 void gs_plan_init(struct gs_plan *p);
 void gs_plan_deinit(struct gs_plan *p);
-/* Appends (or finds an equal) node; sticky limit: GS_NODE_NONE once the plan is full. Constant operands are
- * folded. */
+/* Appends (or finds an equal) node; sticky limit: GS_NODE_NONE once the plan is full. Constant
+ * operands are folded. */
 uint16_t gs_plan_node(struct gs_plan *p, enum gs_plan_op op, unsigned size, uint16_t a, uint16_t b,
 		      int64_t imm);
 uint16_t gs_plan_select(struct gs_plan *p, uint16_t a, uint16_t b, uint16_t c);
@@ -161,13 +165,14 @@ struct gs_plan_item *gs_plan_item(struct gs_plan *p);
 struct gs_layout;
 struct gs_error *gs_plan_layout(const struct gs_plan *p, struct gs_layout *out);
 
-/* Indices, sizes and kinds are consistent and within the caps of the generator: called on everything that
- * comes from the resolver. GS_ERR_LIMIT or GS_ERR_DAMAGED, in the user's terms. */
+/* Indices, sizes and kinds are consistent and within the caps of the generator: called on
+ * everything that comes from the resolver. GS_ERR_LIMIT or GS_ERR_DAMAGED, in the user's terms. */
 struct gs_error *gs_plan_check(const struct gs_plan *p);
 bool gs_plan_equal(const struct gs_plan *a, const struct gs_plan *b);
 void gs_plan_write(struct gs_buf *out, const struct gs_plan *p);
 struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p); /* checked */
-/* Readable, deterministic, one line a node and item, for --dry-run and tests: "i0 = mem 8 @ rdi + 16". */
+/* Readable, deterministic, one line a node and item, for --dry-run and tests: "i0 = mem 8 @ rdi +
+ * 16". */
 void gs_plan_print(struct gs_buf *out, const struct gs_plan *p);
 
 #endif

@@ -9,7 +9,9 @@
 
 void case_init(struct bpf_case *c)
 {
-	memset(c, 0, sizeof(*c));
+	c->recorded = false;
+	c->layout = (struct gs_layout){0};
+	memset(c->items, 0, sizeof(c->items));
 	gs_plan_init(&c->plan);
 	interp_init(&c->in);
 }

@@ -21,7 +21,7 @@ static const uint8_t ctx_word[17] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3
 
 void interp_init(struct interp *in)
 {
-	memset(in, 0, sizeof(*in));
+	memset(in, 0, offsetof(struct interp, record));
 	in->control.enabled = 1;
 	in->in_set = true;
 	in->pid = 100;
@@ -167,7 +167,7 @@ static uint64_t fresh_record(struct interp *in, uint32_t size)
 	if (in->no_staging || size > sizeof(in->staging))
 		return 0;
 	in->staging_size = size;
-	memset(in->staging, 0xa5, sizeof(in->staging));
+	memset(in->staging, 0xa5, 2048);
 	return (uint64_t)(uintptr_t)in->staging;
 }
 

@@ -31,7 +31,6 @@ struct interp {
 	uint64_t queued; /* bytes in the ring */
 	/* Results. */
 	struct gs_counters counters;
-	uint8_t record[65536];
 	size_t record_len;
 	size_t nrecords, ndiscarded;
 	uint64_t flags; /* of the last submission */
@@ -40,10 +39,12 @@ struct interp {
 	bool slept_while_holding; /* a reservation was open over a call that may sleep */
 	char failure[160];	  /* what the program did wrong: "" is fine */
 	/* Private. */
-	uint8_t staging[65536];
 	uint32_t staging_size;
 	bool holding;
 	uint64_t stack[64], ctx[21];
+	/* Large, and not cleared: last. */
+	uint8_t record[65536]; /* a result */
+	uint8_t staging[65536];
 };
 
 #define INTERP_TIME 0x1122334455ull

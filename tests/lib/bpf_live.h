@@ -10,6 +10,13 @@
 
 #define LIVE_MAX_ITEMS 64
 
+/* A function to probe: called where it is, never a copy of it. */
+#ifdef __clang__
+#define LIVE_TARGET __attribute__((noinline))
+#else
+#define LIVE_TARGET __attribute__((noinline, noclone, noipa))
+#endif
+
 struct live_event {
 	struct gs_event_head head;
 	struct gs_process_record process; /* of the other kinds */

@@ -15,11 +15,11 @@
 /* System V: arguments in rdi, rsi, rdx, rcx; DWARF numbers 5, 4, 1, 2. */
 enum { RAX = 0, RDX = 1, RCX = 2, RSI = 4, RDI = 5, RSP = 7 };
 
-static volatile long sink;
+static volatile unsigned long sink;
 
-__attribute__((noinline, noclone)) static void target(const void *a, const void *b, long c, long d)
+LIVE_TARGET static void target(const void *a, const void *b, long c, long d)
 {
-	sink += (long)a + (long)b + c + d;
+	sink += (unsigned long)a + (unsigned long)b + (unsigned long)(c ^ d);
 	__asm__ volatile("" ::: "memory");
 }
 

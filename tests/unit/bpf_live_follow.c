@@ -17,11 +17,11 @@
 
 enum { RSI = 4, RDI = 5 };
 
-static volatile long sink;
+static volatile unsigned long sink;
 
-__attribute__((noinline, noclone)) static void target(const void *a, long b)
+LIVE_TARGET static void target(const void *a, long b)
 {
-	sink += (long)a + b;
+	sink += (unsigned long)a + (unsigned long)b;
 	__asm__ volatile("" ::: "memory");
 }
 

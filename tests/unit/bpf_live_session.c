@@ -23,17 +23,17 @@
 
 enum { RDX = 1, RCX = 2, RSI = 4, RDI = 5 };
 
-static volatile long sink;
+static volatile unsigned long sink;
 
-__attribute__((noinline, noclone)) static void target(const void *a, long b)
+LIVE_TARGET static void target(const void *a, long b)
 {
-	sink += (long)a + b;
+	sink += (unsigned long)a + (unsigned long)b;
 	__asm__ volatile("" ::: "memory");
 }
 
-__attribute__((noinline, noclone)) static void other_target(long b)
+LIVE_TARGET static void other_target(long b)
 {
-	sink += b * 3;
+	sink += (unsigned long)b * 3;
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -324,6 +324,54 @@ static void test_refused_sites(void)
 	refused(~(uint32_t)(GS_FEATURE_MULTI | GS_FEATURE_COOKIE));
 }
 
+/* ---- one process only ---- */
+
+/* By the kernel's filter, or the program's where that one is not right: all its threads, no child.
+ */
+static void one_process(uint32_t mask)
+{
+	struct gs_tracer_options opts = {
+		.feature_mask = mask, .buffer_bytes = 1u << 20, .max_sites = 1, .nprobes = 1};
+	struct gs_trace_site site = {.pid = getpid()};
+	struct gs_attach_failure *failures = NULL;
+	size_t nfailures = 0;
+	pthread_t thread;
+	struct live l;
+	pid_t child;
+
+	live_init(&l);
+	live_item(&l.plan, GS_ITEM_VALUE, live_reg(&l.plan, RDI), 8);
+	CHECK(!gs_plan_layout(&l.plan, &l.layout));
+	CHECK(!gs_tracer_open(&opts, &l.tracer));
+	l.exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	site.fd = l.exe;
+	site.file_offset = live_offset(target);
+	CHECK(!gs_tracer_attach(l.tracer, &l.plan, &l.layout, 1, &site, 1, &failures, &nfailures));
+	CHECK(!gs_tracer_enable(l.tracer, true));
+	child = fork();
+	if (child == 0) {
+		target(NULL, 1);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	pthread_create(&thread, NULL, hit_page, NULL);
+	pthread_join(thread, NULL);
+	target(NULL, 2);
+	live_drain(&l);
+	CHECK_INT(l.nevents, 2);
+	for (size_t i = 0; i < l.nevents; i++)
+		CHECK_INT(l.events[i].head.pid, getpid());
+	free(failures);
+	live_deinit(&l);
+}
+
+static void test_one_process(void)
+{
+	one_process(~0u);
+	one_process(~(uint32_t)GS_FEATURE_MULTI_PID);
+	one_process(~(uint32_t)GS_FEATURE_MULTI);
+}
+
 /* ---- death of the recorder ---- */
 
 /* Ids of the programs that the links of a process hold. */
@@ -416,6 +464,7 @@ int main(void)
 	TAP_RUN(test_stalled_page_stops_nobody_else);
 	TAP_RUN(test_every_hit_is_accounted_for);
 	TAP_RUN(test_refused_sites);
+	TAP_RUN(test_one_process);
 	TAP_RUN(test_killed_recorder_leaves_nothing);
 	return tap_done();
 }

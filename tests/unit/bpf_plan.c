@@ -23,12 +23,18 @@ static uint16_t binary(struct gs_plan *p, enum gs_plan_op op, uint16_t a, uint16
 	return gs_plan_node(p, op, 8, a, b, 0);
 }
 
+/* The node, after all nodes are made: building moves them. */
+static const struct gs_plan_node *at(const struct gs_plan *p, uint16_t n)
+{
+	return &p->nodes[n];
+}
+
 /* ---- building ---- */
 
 static void test_folding(void)
 {
 	struct gs_plan p;
-	uint16_t n;
+	uint16_t n, m;
 
 	gs_plan_init(&p);
 	n = binary(&p, GS_OP_ADD, binary(&p, GS_OP_ADD, reg(&p, RDI), gs_plan_const(&p, 8)),
@@ -38,8 +44,8 @@ static void test_folding(void)
 	CHECK_INT(p.nodes[p.nodes[n].b].imm, 24);
 	CHECK_INT(binary(&p, GS_OP_SUB, n, gs_plan_const(&p, 24)), reg(&p, RDI));
 	CHECK_INT(binary(&p, GS_OP_ADD, gs_plan_const(&p, 24), reg(&p, RDI)), n);
-	CHECK_INT(p.nodes[binary(&p, GS_OP_MUL, gs_plan_const(&p, 6), gs_plan_const(&p, -7))].imm,
-		  -42);
+	n = binary(&p, GS_OP_MUL, gs_plan_const(&p, 6), gs_plan_const(&p, -7));
+	CHECK_INT(at(&p, n)->imm, -42);
 	n = binary(&p, GS_OP_UDIV, gs_plan_const(&p, 6), gs_plan_const(&p, 0));
 	CHECK_INT(p.nodes[n].op, GS_OP_ABSENT);
 	CHECK_INT(p.nodes[n].imm, GS_STATUS_DIV_ZERO);
@@ -49,9 +55,12 @@ static void test_folding(void)
 	CHECK_INT(p.nodes[n].imm, -128);
 	/* What is not needed is not kept, what may fail is. */
 	n = gs_plan_node(&p, GS_OP_LOAD, 8, reg(&p, RDI), NONE, 0);
-	CHECK_INT(p.nodes[binary(&p, GS_OP_LAND, gs_plan_const(&p, 0), n)].op, GS_OP_CONST);
-	CHECK_INT(p.nodes[binary(&p, GS_OP_LAND, gs_plan_const(&p, 1), n)].op, GS_OP_BOOL);
-	CHECK_INT(p.nodes[binary(&p, GS_OP_LAND, n, gs_plan_const(&p, 0))].op, GS_OP_LAND);
+	m = binary(&p, GS_OP_LAND, gs_plan_const(&p, 0), n);
+	CHECK_INT(at(&p, m)->op, GS_OP_CONST);
+	m = binary(&p, GS_OP_LAND, gs_plan_const(&p, 1), n);
+	CHECK_INT(at(&p, m)->op, GS_OP_BOOL);
+	m = binary(&p, GS_OP_LAND, n, gs_plan_const(&p, 0));
+	CHECK_INT(at(&p, m)->op, GS_OP_LAND);
 	CHECK_INT(gs_plan_select(&p, gs_plan_const(&p, 0), n, reg(&p, RSI)), reg(&p, RSI));
 	gs_plan_deinit(&p);
 }
