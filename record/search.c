@@ -317,36 +317,61 @@ struct gs_error *gs_search_needed(struct gs_resolver *r)
 
 /* ---- MODULE! ---- */
 
-/* NAME is the whole path, its end at a component, the file's name, or that without .so and version.
- */
-static bool name_matches(const char *path, const char *name)
+/* How well NAME names a file: the whole path or its end, the file's name, or that without lib, .so,
+ * version. */
+enum rank { RANK_NONE, RANK_SHORT, RANK_NAME, RANK_PATH };
+
+static bool is_short_for(const char *base, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(base, name, n) != 0)
+		return false;
+	/* libc.so.6, libfoo.cpython-311.so, python3.11, libc-2.31.so; but not libc-client.so */
+	return base[n] == '.' || (base[n] == '-' && base[n + 1] >= '0' && base[n + 1] <= '9');
+}
+
+static enum rank rank_of(const char *path, const char *name)
 {
 	size_t n = strlen(name), len = strlen(path);
 	const char *base = base_name(path);
 
-	if (strcmp(path, name) == 0)
-		return true;
-	if (len > n && path[len - n - 1] == '/' && strcmp(path + len - n, name) == 0)
-		return true;
-	if (strchr(name, '/') || strncmp(base, name, n) != 0)
-		return false;
-	return strncmp(base + n, ".so", 3) == 0 && (base[n + 3] == '\0' || base[n + 3] == '.');
+	if (strchr(name, '/')) {
+		bool ends =
+			len > n && path[len - n - 1] == '/' && strcmp(path + len - n, name) == 0;
+
+		return ends || strcmp(path, name) == 0 ? RANK_PATH : RANK_NONE;
+	}
+	if (strcmp(base, name) == 0)
+		return RANK_NAME;
+	if (is_short_for(base, name) ||
+	    (strncmp(base, "lib", 3) == 0 && is_short_for(base + 3, name)))
+		return RANK_SHORT;
+	return RANK_NONE;
 }
 
-static bool module_matches(const struct gs_loaded *m, const char *name)
+static enum rank module_rank(const struct gs_loaded *m, const char *name)
 {
-	const struct gs_module_info *info = gs_module_info(m->m);
+	const char *soname = gs_module_info(m->m)->soname;
+	enum rank by_path = rank_of(m->path, name);
+	enum rank by_soname = soname ? rank_of(soname, name) : RANK_NONE;
 
-	return name_matches(m->path, name) || (info->soname && name_matches(info->soname, name));
+	return by_path > by_soname ? by_path : by_soname;
 }
 
 struct matches {
 	struct gs_loaded *all[8];
 	size_t n;
+	enum rank rank; /* of all of them: a better one displaces the rest */
 };
 
-static void add_match(struct matches *found, struct gs_loaded *m)
+static void add_match(struct matches *found, struct gs_loaded *m, enum rank rank)
 {
+	if (rank == RANK_NONE || rank < found->rank)
+		return;
+	if (rank > found->rank)
+		found->n = 0;
+	found->rank = rank;
 	for (size_t i = 0; i < found->n; i++)
 		if (found->all[i] == m)
 			return;
@@ -368,10 +393,13 @@ static struct gs_error *match_maps(struct gs_resolver *r, const char *name, stru
 	struct gs_loaded *m;
 
 	for (size_t i = 0; i < r->req->nmaps; i++) {
-		if (!name_matches(r->req->maps[i].name, name))
+		enum rank rank = rank_of(r->req->maps[i].name, name);
+
+		if (rank == RANK_NONE)
 			continue;
 		GS_TRY(load(r, r->req->maps[i].open, r->req->maps[i].name, &m));
-		add_match(found, m);
+		if (!r->executable || fits(m, gs_module_info(r->executable->m)))
+			add_match(found, m, rank);
 	}
 	return NULL;
 }
@@ -385,7 +413,8 @@ static struct gs_error *match_file(struct gs_resolver *r, const char *name, stru
 
 	if (!err)
 		return NULL;
-	if (gs_error_code_of(err) != GS_ERR_NOT_FOUND)
+	/* A plain name may be a directory or a script here, and mean a library all the same. */
+	if (strchr(name, '/') && gs_error_code_of(err) != GS_ERR_NOT_FOUND)
 		return err;
 	gs_error_free(err);
 	*out = NULL;
@@ -403,12 +432,13 @@ struct gs_error *gs_search_module(struct gs_resolver *r, const char *name, struc
 	struct matches found = {0};
 
 	*out = NULL;
+	/* A process may be gone by the time that its library is asked for: the maps are enough. */
 	if (r->req->executable)
-		GS_TRY(gs_search_needed(r));
+		gs_error_free(gs_search_needed(r));
 	for (struct gs_loaded *m = r->loaded; m; m = m->next)
-		if ((m->needed || m == r->executable) && module_matches(m, name))
-			add_match(&found, m);
-	if (!found.n)
+		if (m->needed || m == r->executable)
+			add_match(&found, m, module_rank(m, name));
+	if (found.rank < RANK_NAME)
 		GS_TRY(match_maps(r, name, &found));
 	if (found.n > 1)
 		return ambiguous(&found, name);
