@@ -65,7 +65,7 @@ struct gs_error *gs_parse_expect(struct gs_parser *p, const char *op, const char
 struct gs_error *gs_parse_node(struct gs_parser *p, enum gs_expr_kind kind, size_t start,
 			       struct gs_expr **out)
 {
-	struct gs_expr *e;
+	struct gs_expr *e = NULL;
 
 	if (++p->nodes > GS_PARSE_NODES_MAX)
 		return gs_error_at(
@@ -97,7 +97,7 @@ static struct gs_error *too_deep(struct gs_parser *p)
 
 static struct gs_error *parse_member(struct gs_parser *p, size_t start, struct gs_expr **e)
 {
-	struct gs_expr *m;
+	struct gs_expr *m = NULL;
 
 	GS_TRY(gs_parse_node(p, GS_EXPR_MEMBER, start, &m));
 	m->a = *e;
@@ -116,7 +116,7 @@ static struct gs_error *parse_member(struct gs_parser *p, size_t start, struct g
 /* a[i], a[lo:hi], a[lo:], a[:hi], a[:] */
 static struct gs_error *parse_bracket(struct gs_parser *p, size_t start, struct gs_expr **e)
 {
-	struct gs_expr *x;
+	struct gs_expr *x = NULL;
 
 	GS_TRY(gs_parse_node(p, GS_EXPR_INDEX, start, &x));
 	x->a = *e;
@@ -187,7 +187,7 @@ static enum gs_expr_op prefix_op(const struct gs_tok *t)
 
 static struct gs_error *parse_prefix(struct gs_parser *p, enum gs_expr_op op, struct gs_expr **out)
 {
-	struct gs_expr *e;
+	struct gs_expr *e = NULL;
 
 	GS_TRY(gs_parse_node(p, GS_EXPR_UNARY, p->tok.start, &e));
 	e->op = op;
@@ -204,7 +204,7 @@ static struct gs_error *parse_cast(struct gs_parser *p, struct gs_expr **out)
 	struct gs_type_name *type = NULL;
 	size_t start = p->tok.start;
 	struct gs_parser saved = *p;
-	struct gs_expr *e;
+	struct gs_expr *e = NULL;
 
 	*out = NULL;
 	GS_TRY(gs_parse_advance(p));
@@ -224,7 +224,7 @@ static struct gs_error *parse_cast(struct gs_parser *p, struct gs_expr **out)
 /* sizeof (type), sizeof unary */
 static struct gs_error *parse_sizeof(struct gs_parser *p, struct gs_expr **out)
 {
-	struct gs_expr *e;
+	struct gs_expr *e = NULL;
 
 	GS_TRY(gs_parse_node(p, GS_EXPR_SIZEOF, p->tok.start, &e));
 	GS_TRY(gs_parse_advance(p));
@@ -304,7 +304,7 @@ static struct gs_error *parse_binary(struct gs_parser *p, unsigned least, struct
 
 	GS_TRY(gs_parse_unary(p, out));
 	while ((b = find_binary(&p->tok)) && b->precedence >= least) {
-		struct gs_expr *e;
+		struct gs_expr *e = NULL;
 		GS_TRY(gs_parse_node(p, b->expr_op == GS_OPR_NONE ? GS_EXPR_ATSIGN : GS_EXPR_BINARY,
 				     start, &e));
 		e->op = b->expr_op;
@@ -320,7 +320,7 @@ static struct gs_error *parse_binary(struct gs_parser *p, unsigned least, struct
 static struct gs_error *parse_conditional(struct gs_parser *p, struct gs_expr **out)
 {
 	size_t start = p->tok.start;
-	struct gs_expr *e;
+	struct gs_expr *e = NULL;
 
 	GS_TRY(parse_binary(p, 1, out));
 	if (!gs_parse_at(p, "?"))

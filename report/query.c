@@ -25,6 +25,7 @@ static struct gs_query *query_new(const char *option, const char *source, size_t
 		end--;
 	gs_arena_init(&q->arena);
 	q->option = option;
+	q->is_condition = strcmp(option, "--where") == 0;
 	q->source = gs_strdup(source);
 	q->start = start;
 	q->text = gs_strndup(source + start, end - start);
@@ -154,7 +155,9 @@ static void bind_view(struct gs_query *q, struct gs_view *v, struct gs_bound *b)
 	err = gs_expr_parse(&q->arena, q->source, q->start, &qs.hooks, &stop, &e);
 	if (!err) {
 		gs_tree_normalise(e);
-		err = gs_expr_check(e, q->source, &q->arena, &qs.scope);
+		err = q->is_condition ? gs_expr_check_scalar(&e, "the condition", q->source,
+							     &q->arena, &qs.scope)
+				      : gs_expr_check(e, q->source, &q->arena, &qs.scope);
 	}
 	if (err) {
 		keep_error(q, err, qs.missing);

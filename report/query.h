@@ -13,6 +13,7 @@ struct gs_query {
 	char *text;	    /* as written */
 	char *source; /* the option's whole argument, and where TEXT starts in it: for carets */
 	size_t start;
+	bool is_condition; /* --where: one number or pointer is needed */
 	struct gs_arena arena;
 	struct gs_bound {
 		bool tried;
