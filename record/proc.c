@@ -7,7 +7,6 @@
 #include "record/proc.h"
 
 #include <dirent.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,27 +121,43 @@ static void unescape(char *path)
 	*to = 0;
 }
 
+/* A number in BASE that ends in END; moves past it. By hand: a busy box has a million such lines.
+ */
+static bool number(char **at, int base, char end, uint64_t *out)
+{
+	char *stop;
+
+	*out = strtoull(*at, &stop, base);
+	if (stop == *at || *stop != end)
+		return false;
+	*at = stop + 1;
+	return true;
+}
+
+/* "55d0-55f0 r-xp 00001000 08:01 1234    /usr/bin/x" */
 static bool parse_map(char *line, struct gs_proc_map *map)
 {
-	char perms[5] = "";
-	int at = 0;
+	uint64_t major, minor;
 	size_t len;
-	char *path;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
-		   &map->start, &map->end, perms, &map->pgoff, &map->dev_major, &map->dev_minor,
-		   &map->inode, &at) < 7 ||
-	    !at)
+	if (!number(&line, 16, '-', &map->start) || !number(&line, 16, ' ', &map->end) ||
+	    strlen(line) < 5)
 		return false;
-	path = line + at;
-	if (path[0] != '/')
+	map->exec = line[2] == 'x';
+	line += 5;
+	if (!number(&line, 16, ' ', &map->pgoff) || !number(&line, 16, ':', &major) ||
+	    !number(&line, 16, ' ', &minor) || !number(&line, 10, ' ', &map->inode))
 		return false;
-	len = strcspn(path, "\n");
-	path[len] = 0;
-	map->exec = perms[2] == 'x';
-	map->deleted = strip_deleted(path, len);
-	unescape(path);
-	map->path = path;
+	map->dev_major = (uint32_t)major;
+	map->dev_minor = (uint32_t)minor;
+	line += strspn(line, " ");
+	if (line[0] != '/')
+		return false;
+	len = strcspn(line, "\n");
+	line[len] = 0;
+	map->deleted = strip_deleted(line, len);
+	unescape(line);
+	map->path = line;
 	return true;
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Beginnings and ends: signals, kill -9, full disks, files, failures; the command lives on, nothing is left behind."""
 import os
+import pty
 import pwd
 import random
 import signal
@@ -154,6 +155,62 @@ def interrupts():
     equal(p.wait(20), 0, "insisting: exit status")
     ok(alive(child), "insisting: the command lives on")
     os.kill(child, signal.SIGKILL)
+
+
+def terminal():
+    """An interrupt typed at the terminal reaches the command once."""
+    command = ("import signal,time;n=[0];signal.signal(signal.SIGINT,lambda s,f:n.__setitem__(0,n[0]+1));"
+               "print('ready',flush=True);time.sleep(1);time.sleep(1);print('got',n[0],flush=True)")
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execv(live.RECORD, [live.RECORD, "-o", data, "-x", hits, "-e", "work", "--", sys.executable, "-c", command])
+    seen = b""
+    while b"ready" not in seen:
+        seen += os.read(fd, 1024)
+    os.write(fd, b"\x03")
+    try:
+        while b"gs-record: 0 events" not in seen:
+            seen += os.read(fd, 1024)
+    except OSError:
+        pass
+    _, status = os.waitpid(pid, 0)
+    ok(b"got 1" in seen and status == 0, "an interrupt from the terminal reaches the command once", seen.decode())
+    os.close(fd)
+
+
+def stuck_reader():
+    """A pipe that nobody reads: the rings fill, what they cannot take is counted; insisting ends it."""
+    r, w = os.pipe()
+    with open(os.path.join(tmp, "err"), "w") as err:
+        p = live.start([live.RECORD, "-o", "-", "--buffer-size", "256K", "-e", "work", "--", hits, "2", "1000000"],
+                       stdout=w, stderr=err)
+    os.close(w)
+    time.sleep(3)
+    ok(p.poll() is None and record_live.own_memory(p.pid) < 64 << 20, "a pipe that is not read: memory stays bounded",
+       record_live.own_memory(p.pid))
+    child = child_of(p.pid)
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    p.send_signal(signal.SIGTERM)
+    wait_for(lambda: p.poll() is not None, 20, "the recorder's end")
+    with open(os.path.join(tmp, "err")) as f:
+        text = f.read()
+    ok(p.returncode == 2 and "takes no data" in text, "insisting ends it with a message", "%s\n%s" % (p.returncode, text))
+    os.close(r)
+    if alive(child):
+        os.kill(child, signal.SIGKILL)
+
+
+def unprivileged():
+    """What is missing is named, with what to do."""
+    public = os.path.join(tmp, "public")
+    os.makedirs(public, exist_ok=True)
+    os.chmod(public, 0o777)
+    done = live.record("-e", "work", "--", hits, cwd=public, user="nobody", group="nogroup", extra_groups=[])
+    ok(done.returncode == 1 and "root" in done.stderr and "CAP_BPF" in done.stderr and not os.listdir(public),
+       "without privileges: says which, and leaves nothing", done.stderr)
+    done = live.record("-e", "work", "-p", "1", cwd=public, user="nobody", group="nogroup", extra_groups=[])
+    ok(done.returncode == 1 and "process 1" in done.stderr and "root" in done.stderr, "another user's process", done.stderr)
 
 
 def duration():
@@ -325,7 +382,7 @@ def inherited():
     equal(done.stdout, "nobody\n", "--user runs the command as that user")
 
 
-for test in (bad_input, failed_exec, ends_at_once, exit_status, interrupts, duration, pids, kill_nine, disk_full,
+for test in (bad_input, failed_exec, ends_at_once, exit_status, interrupts, terminal, stuck_reader, unprivileged, duration, pids, kill_nine, disk_full,
              files, pipes, inherited):
     live.case(test)
 record_live.nothing_left(before, "no program, map or link is left in the kernel")
