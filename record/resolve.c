@@ -99,6 +99,7 @@ static void release(struct gs_resolver *r)
 	gs_types_free(r->types);
 	gs_buf_deinit(&r->explanation);
 	free(r->tickets);
+	free(r->plan_hashes);
 	gs_arena_deinit(&r->arena);
 }
 

@@ -36,16 +36,31 @@ uint32_t gs_tables_module(struct gs_resolver *r, struct gs_loaded *module)
 	return module->id;
 }
 
+static uint64_t plan_hash(const struct gs_plan *plan)
+{
+	struct gs_buf bytes = {0};
+	uint64_t hash;
+
+	gs_plan_write(&bytes, plan);
+	hash = gs_hash(bytes.data, bytes.len, 0);
+	gs_buf_deinit(&bytes);
+	return hash;
+}
+
 uint32_t gs_tables_plan(struct gs_resolver *r, struct gs_plan *plan)
 {
-	for (size_t i = 0; i < r->out->nplans; i++) {
-		if (gs_plan_equal(&r->out->plans[i], plan)) {
+	uint64_t hash = plan_hash(plan);
+	size_t n = r->out->nplans;
+
+	for (size_t i = 0; i < n; i++) {
+		if (r->plan_hashes[i] == hash && gs_plan_equal(&r->out->plans[i], plan)) {
 			gs_plan_deinit(plan);
 			return (uint32_t)i;
 		}
 	}
 	for (size_t i = 0; i < plan->nnodes; i++)
 		r->out->want_tls |= plan->nodes[i].op == GS_OP_TLS_BASE;
+	*GS_PUSH(r->plan_hashes, n, r->hashes_cap) = hash;
 	*GS_PUSH(r->out->plans, r->out->nplans, r->plans_cap) = *plan;
 	return (uint32_t)(r->out->nplans - 1);
 }

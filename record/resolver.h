@@ -50,7 +50,9 @@ struct gs_resolver {
 	struct gs_resolution *out;
 	uint32_t *tickets; /* by module id of the resolution */
 	size_t tickets_cap;
-	size_t plans_cap, sites_cap, pending_cap, code_cap, symbols_cap, warnings_cap, errors_cap;
+	uint64_t *plan_hashes; /* beside the resolution's plans */
+	size_t hashes_cap, plans_cap, sites_cap, pending_cap, code_cap, symbols_cap, warnings_cap,
+		errors_cap;
 	struct gs_buf explanation;
 };
 
