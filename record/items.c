@@ -108,6 +108,9 @@ static struct gs_error *add_string(struct gs_resolver *r, struct gs_expansion *x
 {
 	gs_type_id type;
 
+	/* --string-limit 0: addresses alone. */
+	if (!r->req->string_limit)
+		return NULL;
 	GS_TRY(open_array(r, stripped(r->types, pointer)->target, 1, &type));
 	add_item(x,
 		 &(struct gs_meta_item){.key = "",

@@ -184,6 +184,8 @@ static void set_string_form(struct gs_resolver *r, struct gs_want *want)
 		want->limit = of->count;
 	if (want->limit > GS_EVENT_MAX_LEN)
 		want->limit = GS_EVENT_MAX_LEN;
+	if (!want->limit)
+		want->limit = 1;
 }
 
 static void set_range_form(struct gs_resolver *r, struct gs_want *want)
