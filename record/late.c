@@ -34,8 +34,15 @@ struct round {
 	_Atomic bool finished;
 };
 
+/* A file that looked like a module and is not it. */
+struct rejected {
+	const char *module, *path;
+};
+
 struct gs_late {
 	struct gs_arena arena;
+	struct rejected *rejected;
+	size_t nrejected, rejected_cap;
 	const struct gs_resolve_request *request;
 	const struct gs_voice *voice;
 	struct pending *pending;
@@ -87,6 +94,7 @@ bool gs_late_free(struct gs_late *l)
 		round_free(l->round);
 	}
 	free(l->pending);
+	free(l->rejected);
 	gs_arena_deinit(&l->arena);
 	free(l);
 	return true;
@@ -113,8 +121,10 @@ const char *gs_late_module(const struct gs_late *l, uint32_t probe)
 /* ---- is it mapped? ---- */
 
 /*
- * WANTED is a path, or a name: libfoo.so, libfoo.so.1, or libfoo and foo for short. A path may end
- * in a link, so its last part is enough; the resolver, which opens the file, has the last word.
+ * A cheap first look, which takes in too much rather than too little: libfoo.so, libfoo.so.1,
+ * libfoo and foo all may mean a file; of a path the last part is compared. The resolver, which
+ * opens the file, has the last word: a file that it does not take for the module is rejected, and
+ * the wait goes on.
  */
 static bool names(const char *wanted, const char *path)
 {
@@ -140,6 +150,15 @@ struct look {
 	bool found;
 };
 
+static bool is_rejected(const struct gs_late *l, const char *module, const char *path)
+{
+	for (size_t i = 0; i < l->nrejected; i++) {
+		if (!strcmp(l->rejected[i].module, module) && !strcmp(l->rejected[i].path, path))
+			return true;
+	}
+	return false;
+}
+
 static bool look_map(void *ctx, const struct gs_proc_map *map)
 {
 	struct look *look = ctx;
@@ -149,7 +168,8 @@ static bool look_map(void *ctx, const struct gs_proc_map *map)
 	for (size_t i = 0; i < look->l->npending; i++) {
 		const struct pending *p = &look->l->pending[i];
 
-		if (p->state != STATE_WAITING || !names(p->module, map->path))
+		if (p->state != STATE_WAITING || !names(p->module, map->path) ||
+		    is_rejected(look->l, p->module, map->path))
 			continue;
 		look->map = *map;
 		look->path = gs_strdup(map->path);
@@ -199,8 +219,7 @@ static void fill_round(struct gs_late *l, struct round *r, const struct look *lo
 	r->request.maps = &r->map;
 	r->request.nmaps = 1;
 	r->request.explain = false;
-	/* The executable was asked already; what is meant is the module that is there now. */
-	r->request.allow_pending = false;
+	r->request.allow_pending = true; /* still: it may be another file than it looks */
 }
 
 static void start_round(struct gs_late *l, const struct look *look)
@@ -258,6 +277,24 @@ static bool usable(struct gs_late *l, struct round *r)
 	return !r->resolution->nerrors && r->resolution->meta.nsites;
 }
 
+/* The module of these is another file: they wait on. */
+static void wait_again(struct gs_late *l, const struct gs_resolution *res, const uint32_t *probes,
+		       const char *path)
+{
+	for (size_t i = 0; i < res->npending; i++) {
+		for (size_t k = 0; k < l->npending; k++) {
+			struct pending *p = &l->pending[k];
+
+			if (p->probe != probes[res->pending[i].probe])
+				continue;
+			p->state = STATE_WAITING;
+			if (!is_rejected(l, p->module, path))
+				*GS_PUSH(l->rejected, l->nrejected, l->rejected_cap) =
+					(struct rejected){p->module, path};
+		}
+	}
+}
+
 bool gs_late_take(struct gs_late *l, struct gs_late_ready *out)
 {
 	struct round *r = l->round;
@@ -272,6 +309,8 @@ bool gs_late_take(struct gs_late *l, struct gs_late_ready *out)
 			l->pending[i].state = STATE_DONE;
 	}
 	good = usable(l, r);
+	if (r->resolution)
+		wait_again(l, r->resolution, r->probes, r->path);
 	if (good) {
 		*out = (struct gs_late_ready){r->resolution, r->probes, r->nprobes, r->path};
 		r->resolution = NULL;

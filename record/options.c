@@ -220,7 +220,7 @@ static struct gs_error *set_limit(struct gs_record_options *o, int id, const cha
 	case OPT_BUFFER_SIZE:
 		return set_size("buffer-size", value, 65536, 1ull << 34, &o->buffer_bytes);
 	case OPT_STRING_LIMIT:
-		return set_u32("string-limit", value, 1, 32768, &o->string_limit);
+		return set_u32("string-limit", value, 0, 32768, &o->string_limit);
 	case OPT_ARRAY_LIMIT:
 		return set_u32("array-limit", value, 1, 32768, &o->array_limit);
 	case OPT_DEPTH:

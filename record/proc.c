@@ -19,7 +19,7 @@
 static const char deleted_suffix[] = " (deleted)";
 
 /* PF_KTHREAD of field 9 of stat; the command name before it may hold anything, ')' too. */
-static bool is_kernel_thread(int32_t pid)
+bool gs_proc_is_kernel_thread(int32_t pid)
 {
 	char path[64], text[1024];
 	const char *end;
@@ -76,7 +76,6 @@ bool gs_proc_info(int32_t pid, struct gs_proc_info *out)
 	fclose(f);
 	if (!info.tgid)
 		return false;
-	info.kernel_thread = is_kernel_thread(pid);
 	*out = info;
 	return true;
 }

@@ -16,11 +16,12 @@ struct gs_proc_info {
 	int32_t inner_pid; /* in the innermost pid namespace */
 	uint32_t uid;	   /* real */
 	char state;	   /* R S D T Z X ... */
-	bool kernel_thread;
 	char comm[17];
 };
 /* False when there is no such process or thread (any more). */
 bool gs_proc_info(int32_t pid, struct gs_proc_info *out);
+
+bool gs_proc_is_kernel_thread(int32_t pid);
 
 /* Path of the executable without " (deleted)"; "" when unknown. At least 1 byte. Returns out. */
 char *gs_proc_exe(int32_t pid, char *out, size_t size);

@@ -31,32 +31,39 @@ static void say_losses(struct gs_session *s, uint32_t p, const struct gs_meta_co
 				probe_name(s, p), here, gs_plural(here));
 }
 
+/* Nobody came there: who could have. */
+static const char *who(const struct gs_session *s)
+{
+	switch (s->target.kind) {
+	case GS_TARGET_COMMAND:
+		return s->opts->no_follow ? "the command did not come"
+					  : "neither the command nor its "
+					    "children came";
+	case GS_TARGET_PIDS:
+		return s->opts->no_follow ? "the processes did not come"
+					  : "neither the processes nor "
+					    "their children came";
+	default:
+		return "no process came";
+	}
+}
+
 static void say_never(struct gs_session *s, uint32_t p)
 {
 	const char *module = gs_late_module(s->late, p);
-	const char *who = s->target.kind == GS_TARGET_COMMAND ? "the command"
-			  : s->target.kind == GS_TARGET_PIDS  ? "the processes"
-							      : "any process";
+	const char *name = probe_name(s, p);
 
 	if (module)
-		gs_voice_say(&s->voice, "probe `%s' was never armed: `%s' was not mapped by %s",
-			     probe_name(s, p), module, who);
+		gs_voice_say(&s->voice, "probe `%s' was never armed: `%s' was not mapped", name,
+			     module);
 	else if (!s->sites_of[p])
-		gs_voice_say(&s->voice, "probe `%s' was never armed: it has no site",
-			     probe_name(s, p));
+		gs_voice_say(&s->voice, "probe `%s' was never armed: it has no site", name);
 	else if (s->refused[p] == s->sites_of[p])
 		gs_voice_say(&s->voice, "probe `%s' never fired: the kernel refused all its sites",
-			     probe_name(s, p));
-	else if (s->opts->no_follow)
-		gs_voice_say(
-			&s->voice,
-			"probe `%s' never fired: %s did not come to it (children were left out by "
-			"--no-follow)",
-			probe_name(s, p), who);
+			     name);
 	else
-		gs_voice_say(&s->voice,
-			     "probe `%s' never fired: %s did not come to it while recording",
-			     probe_name(s, p), who);
+		gs_voice_say(&s->voice, "probe `%s' never fired: %s to it while recording%s", name,
+			     who(s), s->opts->no_follow ? " (--no-follow left children out)" : "");
 }
 
 static void say_probe(struct gs_session *s, uint32_t p)

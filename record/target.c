@@ -89,7 +89,7 @@ static struct gs_error *check_pid(int32_t pid)
 			"-p: %d is a thread of process %d; give -p %d (all its threads are "
 			"recorded)",
 			pid, info.tgid, info.tgid);
-	if (info.kernel_thread)
+	if (gs_proc_is_kernel_thread(pid))
 		return gs_error_new(GS_ERR_USAGE, "-p: process %d (%s) is a kernel thread", pid,
 				    info.comm);
 	if (info.state == 'Z' || info.state == 'X')

@@ -157,7 +157,7 @@ static void test_refused(void)
 		{"-e work --duration soon prog", {"--duration", "`soon'"}},
 		{"-e work --buffer-size 12Q prog", {"--buffer-size", "`12Q'"}},
 		{"-e work --buffer-size 1 prog", {"--buffer-size", "64.0 KiB"}},
-		{"-e work --string-limit 0 prog", {"--string-limit", "`0'"}},
+		{"-e work --string-limit 40000 prog", {"--string-limit", "`40000'"}},
 		{"-e work --depth 99 prog", {"--depth", "`99'"}},
 		{"-e work -q -v prog", {"-q", "-v"}},
 		{"-e work -L work prog", {"-L", "-e"}},

@@ -277,7 +277,8 @@ static void test_descendants(void)
 	CHECK(gs_proc_info(self, &info));
 	CHECK_INT(info.tgid, self);
 	CHECK_INT(info.ppid, getppid());
-	CHECK(!info.kernel_thread);
+	CHECK(!gs_proc_is_kernel_thread(self));
+	CHECK(gs_proc_is_kernel_thread(2) || !gs_proc_info(2, &info) || info.ppid != 0);
 	CHECK(!gs_proc_info(INT32_MAX, &info));
 }
 
