@@ -20,7 +20,8 @@ struct gs_late_options {
 };
 /* NULL when nothing is pending. */
 struct gs_late *gs_late_new(const struct gs_late_options *opts);
-/* False when a resolver still runs: nothing is freed then, and the request must live until the process ends. */
+/* False when a resolver still runs: nothing is freed then, and the request must live until the
+ * process ends. */
 bool gs_late_free(struct gs_late *l);
 
 /* Something still waits for its module or is being resolved. */
