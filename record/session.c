@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "record/signals.h"
 
 #define POLL_MS 50
+#define LATE_POLL_MS 10 /* while a module is waited for: its first calls are missed */
 #define SECOND_NS 1000000000u
 #define CLOCK_EVERY_NS (60u * (uint64_t)SECOND_NS)
 #define RING_MIN_BYTES (32u << 20) /* all rings */
@@ -103,6 +105,37 @@ static void say_features(const struct gs_session *s)
 	gs_buf_deinit(&text);
 }
 
+/* CapEff of this process; all bits when it cannot be read: then the kernel has the word. */
+static uint64_t capabilities(void)
+{
+	uint64_t caps = UINT64_MAX;
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "CapEff:", 7))
+			caps = strtoull(line + 7, NULL, 16);
+	}
+	if (f)
+		fclose(f);
+	return caps;
+}
+
+/* In a container even root may lack them: the set decides, not the user. */
+static struct gs_error *check_privileges(void)
+{
+	uint64_t caps = capabilities();
+	bool admin = caps >> 21 & 1, perfmon = caps >> 38 & 1, bpf = caps >> 39 & 1;
+
+	if (admin || (perfmon && bpf))
+		return NULL;
+	return gs_error_new(
+		GS_ERR_USAGE,
+		"recording needs privileges that are missing (%s%s%s): run gs-record as root, "
+		"with sudo",
+		bpf ? "" : "CAP_BPF", !bpf && !perfmon ? ", " : "", perfmon ? "" : "CAP_PERFMON");
+}
+
 static struct gs_error *open_tracer(struct gs_session *s)
 {
 	const struct gs_record_options *o = s->opts;
@@ -124,6 +157,7 @@ static struct gs_error *open_tracer(struct gs_session *s)
 		topts.max_sites = 1;
 	/* Later modules may need the thread pointer; whether they do is not known yet. */
 	topts.want_tls |= s->res.npending != 0;
+	GS_TRY(check_privileges());
 	GS_TRY(gs_tracer_open(&topts, &s->tracer));
 	say_features(s);
 	gs_tally_init(&s->tally, nprobes, topts.max_sites);
@@ -325,11 +359,12 @@ static void nap(uint64_t ns)
 static int poll_timeout(const struct gs_session *s, uint64_t now)
 {
 	uint64_t left, spent = now - s->start_ns;
+	int ms = gs_late_waiting(s->late) ? LATE_POLL_MS : POLL_MS;
 
 	if (!s->opts->duration_ns)
-		return POLL_MS;
+		return ms;
 	left = s->opts->duration_ns > spent ? s->opts->duration_ns - spent : 0;
-	return left / 1000000 < POLL_MS ? (int)(left / 1000000) + 1 : POLL_MS;
+	return left / 1000000 < (uint64_t)ms ? (int)(left / 1000000) + 1 : ms;
 }
 
 static void poll_once(struct gs_session *s, int timeout_ms)

@@ -11,7 +11,7 @@
 
 /* Beyond this many other processes that pay for a probe, --system-wide is asked for. */
 #define CROWD_MAX 50
-#define LATE_LOOK_NS 50000000
+#define LATE_LOOK_NS 9000000
 #define LATE_SCAN_NS 1000000000
 
 /* ---- layouts ---- */
