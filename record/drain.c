@@ -6,6 +6,7 @@
 #include "record/drain.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/status.h"
 
@@ -27,6 +28,7 @@ struct held {
 struct gs_drain {
 	struct gs_drain_options opts;
 	struct gs_chunk **chunks; /* by processor */
+	uint32_t self;		  /* the recorder: left out */
 	bool gave_up;		  /* the user insists, and the writer is stuck */
 	/* Code pointers: by site the index + 1 of its spans. */
 	uint32_t *site_spans;
@@ -45,6 +47,7 @@ struct gs_drain *gs_drain_new(const struct gs_drain_options *opts)
 	struct gs_drain *d = gs_calloc(1, sizeof(*d));
 
 	d->opts = *opts;
+	d->self = (uint32_t)getpid();
 	d->chunks = gs_calloc(opts->ncpus, sizeof(*d->chunks));
 	d->site_spans = gs_calloc(opts->tally->max_sites, sizeof(*d->site_spans));
 	gs_buf_init(&d->held);
@@ -282,6 +285,10 @@ static void event(struct gs_drain *d, uint32_t cpu, const struct gs_event_head *
 		return;
 	}
 	gs_tally_add(&gs_tally_site(t, head->site)->seen, 1);
+	if (head->pid == d->self) { /* its own calls would go on for ever */
+		gs_tally_add(&gs_tally_site(t, head->site)->beyond, 1);
+		return;
+	}
 	if (head->pid)
 		gs_processes_event(d->opts.processes, (int32_t)head->pid, head->time_ns);
 	spans = d->site_spans[head->site];

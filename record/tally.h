@@ -17,7 +17,7 @@
 struct gs_tally_row {
 	_Atomic uint64_t seen;	 /* came out of the rings */
 	_Atomic uint64_t lost;	 /* no room to keep it, or it could not be written */
-	_Atomic uint64_t beyond; /* after --max-events or --max-size */
+	_Atomic uint64_t beyond; /* after --max-events or --max-size, or of the recorder itself */
 };
 
 struct gs_tally {
