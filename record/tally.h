@@ -21,7 +21,8 @@ struct gs_tally_row {
 };
 
 struct gs_tally {
-	uint32_t nprobes, nsites, max_sites;
+	uint32_t nprobes, max_sites;
+	_Atomic uint32_t nsites;   /* grows when a later module is attached */
 	uint32_t *site_probe;	   /* max_sites entries: never moves, the writer thread reads it */
 	struct gs_tally_row *rows; /* nprobes, and one more for what belongs to no probe */
 };
