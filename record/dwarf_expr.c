@@ -1,0 +1,662 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * DWARF expressions (DWARF 5, section 2.5) become nodes of a capture plan: the stack machine is run
+ * here, at resolve time, over nodes instead of numbers. What has no exact counterpart says what it
+ * was.
+ */
+#include "record/dwarf_internal.h"
+
+#include <stdarg.h>
+
+#define NESTING_MAX 8
+#define STEPS_MAX 4096
+
+bool gs_no_value(struct gs_evaluation *ev, uint8_t status, const char *fmt, ...)
+{
+	va_list ap;
+	char text[256];
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	ev->status = status;
+	ev->reason = gs_arena_strdup(&ev->c->m->arena, text);
+	return false;
+}
+
+static bool unavailable(struct gs_evaluation *ev, const char *what)
+{
+	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s", what);
+}
+
+/* ---- registers ---- */
+
+static const char *const names_64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+				       "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+static const char *const names_32[] = {"eax", "ecx", "edx", "ebx", "esp",
+				       "ebp", "esi", "edi", "eip"};
+
+const char *gs_register_name(const struct gs_module *m, unsigned regno)
+{
+	static __thread char text[16];
+	bool is_64 = m->info.machine == EM_X86_64;
+
+	if (is_64 && regno < GS_ARRAY_SIZE(names_64))
+		return names_64[regno];
+	if (m->info.machine == EM_386 && regno < GS_ARRAY_SIZE(names_32))
+		return names_32[regno];
+	if (is_64 && regno >= 17 && regno <= 32)
+		snprintf(text, sizeof(text), "xmm%u", regno - 17);
+	else if (is_64 && regno >= 67 && regno <= 82)
+		snprintf(text, sizeof(text), "xmm%u", regno - 67 + 16);
+	else if (is_64 && regno >= 33 && regno <= 40)
+		snprintf(text, sizeof(text), "st%u", regno - 33);
+	else if (is_64 && regno >= 41 && regno <= 48)
+		snprintf(text, sizeof(text), "mm%u", regno - 41);
+	else if (!is_64 && regno >= 11 && regno <= 18)
+		snprintf(text, sizeof(text), "st%u", regno - 11);
+	else if (!is_64 && regno >= 21 && regno <= 28)
+		snprintf(text, sizeof(text), "xmm%u", regno - 21);
+	else if (!is_64 && regno >= 29 && regno <= 36)
+		snprintf(text, sizeof(text), "mm%u", regno - 29);
+	else
+		snprintf(text, sizeof(text), "register %u", regno);
+	return text;
+}
+
+bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node)
+{
+	/* The plan speaks of x86-64's numbers: those of i386 are in another order. */
+	static const uint8_t of_386[] = {0, 2, 1, 3, 7, 6, 4, 5, 16};
+	const struct gs_module *m = ev->c->m;
+
+	if (m->info.machine == EM_X86_64 && regno <= 16) {
+		*node = gs_plan_node(ev->plan, GS_OP_REG, 8, GS_NODE_NONE, GS_NODE_NONE, regno);
+		return true;
+	}
+	if (m->info.machine == EM_386 && regno < GS_ARRAY_SIZE(of_386)) {
+		*node = gs_plan_node(ev->plan, GS_OP_REG, 8, GS_NODE_NONE, GS_NODE_NONE,
+				     of_386[regno]);
+		*node = gs_plan_node(ev->plan, GS_OP_ZEXT, 4, *node, GS_NODE_NONE, 0);
+		return true;
+	}
+	if (m->info.machine != EM_X86_64 && m->info.machine != EM_386)
+		return unavailable(ev, "recording on this machine is not supported");
+	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "in %s", gs_register_name(m, regno));
+}
+
+/* ---- the stack ---- */
+
+static bool push(struct gs_evaluation *ev, struct gs_place_value v)
+{
+	if (ev->depth == GS_ARRAY_SIZE(ev->stack))
+		return unavailable(ev, "a location expression that is too deep");
+	ev->stack[ev->depth++] = v;
+	return true;
+}
+
+static bool push_node(struct gs_evaluation *ev, uint16_t node)
+{
+	return push(ev, (struct gs_place_value){.node = node});
+}
+
+static bool need(struct gs_evaluation *ev, unsigned n)
+{
+	if (ev->depth < n)
+		return unavailable(ev, "a damaged location expression");
+	return true;
+}
+
+static uint16_t node2(struct gs_evaluation *ev, enum gs_plan_op op, unsigned size, uint16_t a,
+		      uint16_t b)
+{
+	return gs_plan_node(ev->plan, op, size, a, b, 0);
+}
+
+static uint16_t node1(struct gs_evaluation *ev, enum gs_plan_op op, unsigned size, uint16_t a)
+{
+	return gs_plan_node(ev->plan, op, size, a, GS_NODE_NONE, 0);
+}
+
+/* Bytes of the type: the generic type has the size of an address. */
+static unsigned width_of(const struct gs_evaluation *ev, const struct gs_place_value *v)
+{
+	return v->size ? v->size : ev->c->m->info.pointer_size;
+}
+
+/* Values are kept extended to 64 bits by their type; after arithmetic that has to be made true
+ * again. */
+static uint16_t extend(struct gs_evaluation *ev, const struct gs_place_value *type, uint16_t node)
+{
+	unsigned width = width_of(ev, type);
+
+	if (width >= 8)
+		return node;
+	return node1(ev, type->size && type->is_signed ? GS_OP_SEXT : GS_OP_ZEXT, width, node);
+}
+
+/* ---- memory ---- */
+
+static bool is_own_frame(const struct gs_evaluation *ev, const struct gs_place_value *v)
+{
+	/* Above are the return address and what the caller put there. */
+	return v->is_cfa && v->cfa_offset < -(int64_t)ev->c->m->info.pointer_size;
+}
+
+static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value *result)
+{
+	struct gs_place_value addr;
+	uint16_t node = GS_NODE_NONE;
+
+	if (!need(ev, 1))
+		return false;
+	addr = ev->stack[--ev->depth];
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_deref of %u bytes", size);
+	if (ev->is_param && is_own_frame(ev, &addr)) {
+		switch (gs_prologue_read(ev, addr.cfa_offset, size, &node)) {
+		case GS_SPILL_ABSENT:
+			return false;
+		case GS_SPILL_PARTS:
+			return unavailable(ev, "not yet in its slot in the frame");
+		case GS_SPILL_VALUE:
+			result->node = extend(ev, result, node);
+			return push(ev, *result);
+		case GS_SPILL_MEMORY:
+			break;
+		}
+	}
+	node = node1(ev, GS_OP_LOAD, size, addr.node);
+	result->node = extend(ev, result, node);
+	return push(ev, *result);
+}
+
+/* A link-time address in the module's image. */
+static uint16_t address_node(struct gs_evaluation *ev, uint64_t addr)
+{
+	uint16_t node = gs_plan_const(ev->plan, (int64_t)addr);
+
+	if (!ev->c->m->info.is_pie_or_library)
+		return node;
+	return node2(ev, GS_OP_ADD, 8,
+		     gs_plan_node(ev->plan, GS_OP_BIAS, 8, GS_NODE_NONE, GS_NODE_NONE, 0), node);
+}
+
+/*
+ * x86's TLS variant II: the executable's block ends at the thread pointer. Libraries are reached
+ * through a vector that the plan cannot walk.
+ */
+static bool thread_local_address(struct gs_evaluation *ev)
+{
+	const struct gs_module *m = ev->c->m;
+	struct gs_place_value *v;
+	uint64_t block;
+	uint16_t base;
+
+	if (!need(ev, 1))
+		return false;
+	if (!m->info.is_executable || !m->has_tls || m->tls_align == 0 ||
+	    (m->tls_align & (m->tls_align - 1)) || (m->tls_vaddr & (m->tls_align - 1)))
+		return unavailable(ev, "thread-local");
+	block = (m->tls_size + m->tls_align - 1) & ~(m->tls_align - 1);
+	v = &ev->stack[ev->depth - 1];
+	base = gs_plan_node(ev->plan, GS_OP_TLS_BASE, 8, GS_NODE_NONE, GS_NODE_NONE, 0);
+	base = node2(ev, GS_OP_ADD, 8, base, gs_plan_const(ev->plan, -(int64_t)block));
+	*v = (struct gs_place_value){.node = node2(ev, GS_OP_ADD, 8, base, v->node)};
+	v->node = extend(ev, v, v->node);
+	return true;
+}
+
+/* ---- types of typed operations ---- */
+
+static bool base_type(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		      const char *what, struct gs_place_value *out)
+{
+	Dwarf_Die die;
+	Dwarf_Attribute at;
+	Dwarf_Word encoding;
+	int size;
+
+	if (!attr || dwarf_getlocation_die(attr, op, &die) != 0 ||
+	    !dwarf_attr(&die, DW_AT_encoding, &at) || dwarf_formudata(&at, &encoding) != 0)
+		return unavailable(ev, what);
+	size = dwarf_bytesize(&die);
+	if (size != 1 && size != 2 && size != 4 && size != 8)
+		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s to %s", what,
+				   dwarf_diename(&die) ? dwarf_diename(&die) : "an unknown type");
+	switch (encoding) {
+	case DW_ATE_signed:
+	case DW_ATE_signed_char:
+		out->is_signed = true;
+		break;
+	case DW_ATE_unsigned:
+	case DW_ATE_unsigned_char:
+	case DW_ATE_boolean:
+	case DW_ATE_address:
+	case DW_ATE_UTF:
+		out->is_signed = false;
+		break;
+	default:
+		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s to %s", what,
+				   dwarf_diename(&die) ? dwarf_diename(&die) : "an unknown type");
+	}
+	out->size = (uint8_t)size;
+	return true;
+}
+
+static bool convert(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		    bool reinterpret)
+{
+	struct gs_place_value type = {0}, *v;
+
+	if (!need(ev, 1))
+		return false;
+	v = &ev->stack[ev->depth - 1];
+	if (op->number && !base_type(ev, attr, op, "DW_OP_convert", &type))
+		return false;
+	if (reinterpret && width_of(ev, &type) != width_of(ev, v))
+		return unavailable(ev, "DW_OP_reinterpret to another size");
+	type.node = extend(ev, &type, v->node);
+	*v = type;
+	return true;
+}
+
+static bool typed_constant(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	struct gs_place_value type = {0};
+	Dwarf_Attribute value;
+	Dwarf_Block block;
+
+	if (!base_type(ev, attr, op, "DW_OP_const_type", &type))
+		return false;
+	if (dwarf_getlocation_attr(attr, op, &value) != 0 || dwarf_formblock(&value, &block) != 0 ||
+	    block.length != type.size)
+		return unavailable(ev, "DW_OP_const_type");
+	type.node =
+		extend(ev, &type,
+		       gs_plan_const(ev->plan, (int64_t)gs_load_uint(block.data, block.length,
+								     ev->c->m->info.big_endian)));
+	return push(ev, type);
+}
+
+/* ---- arithmetic ---- */
+
+static bool shift(struct gs_evaluation *ev, unsigned atom, const struct gs_place_value *a,
+		  const struct gs_place_value *b, uint16_t *node)
+{
+	unsigned width = width_of(ev, a);
+	uint16_t x = a->node;
+
+	if (atom == DW_OP_shl) {
+		*node = node2(ev, GS_OP_SHL, width, x, b->node);
+		return true;
+	}
+	/* The operand is taken for unsigned or signed by the operation, whatever its type. */
+	if (width < 8)
+		x = node1(ev, atom == DW_OP_shr ? GS_OP_ZEXT : GS_OP_SEXT, width, x);
+	*node = node2(ev, atom == DW_OP_shr ? GS_OP_SHR : GS_OP_SAR, width, x, b->node);
+	return true;
+}
+
+static uint16_t divide(struct gs_evaluation *ev, unsigned atom, const struct gs_place_value *a,
+		       const struct gs_place_value *b)
+{
+	unsigned width = width_of(ev, a);
+	/* Of the generic type, division is signed and the remainder unsigned (section 2.5.1.4). */
+	bool is_signed = a->size ? a->is_signed : atom == DW_OP_div;
+	uint16_t x = a->node, y = b->node;
+	enum gs_plan_op op = atom == DW_OP_div ? (is_signed ? GS_OP_SDIV : GS_OP_UDIV)
+					       : (is_signed ? GS_OP_SMOD : GS_OP_UMOD);
+
+	if (!a->size && is_signed && width < 8) {
+		x = node1(ev, GS_OP_SEXT, width, x);
+		y = node1(ev, GS_OP_SEXT, width, y);
+	}
+	return node2(ev, op, width, x, y);
+}
+
+static uint16_t compare(struct gs_evaluation *ev, unsigned atom, struct gs_place_value a,
+			struct gs_place_value b)
+{
+	unsigned width = width_of(ev, &a);
+	bool is_signed = a.size ? a.is_signed : true;
+	enum gs_plan_op lt = is_signed ? GS_OP_SLT : GS_OP_ULT;
+	enum gs_plan_op le = is_signed ? GS_OP_SLE : GS_OP_ULE;
+
+	if (!a.size && width < 8) {
+		a.node = node1(ev, GS_OP_SEXT, width, a.node);
+		b.node = node1(ev, GS_OP_SEXT, width, b.node);
+	}
+	switch (atom) {
+	case DW_OP_eq:
+		return node2(ev, GS_OP_EQ, 8, a.node, b.node);
+	case DW_OP_ne:
+		return node2(ev, GS_OP_NE, 8, a.node, b.node);
+	case DW_OP_lt:
+		return node2(ev, lt, 8, a.node, b.node);
+	case DW_OP_le:
+		return node2(ev, le, 8, a.node, b.node);
+	case DW_OP_gt:
+		return node2(ev, lt, 8, b.node, a.node);
+	default:
+		return node2(ev, le, 8, b.node, a.node);
+	}
+}
+
+static bool plan_op_of(unsigned atom, enum gs_plan_op *op)
+{
+	switch (atom) {
+	case DW_OP_plus:
+		*op = GS_OP_ADD;
+		return true;
+	case DW_OP_minus:
+		*op = GS_OP_SUB;
+		return true;
+	case DW_OP_mul:
+		*op = GS_OP_MUL;
+		return true;
+	case DW_OP_and:
+		*op = GS_OP_AND;
+		return true;
+	case DW_OP_or:
+		*op = GS_OP_OR;
+		return true;
+	case DW_OP_xor:
+		*op = GS_OP_XOR;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool binary(struct gs_evaluation *ev, unsigned atom)
+{
+	struct gs_place_value a, b, r;
+	enum gs_plan_op op;
+
+	if (!need(ev, 2))
+		return false;
+	b = ev->stack[--ev->depth];
+	a = ev->stack[--ev->depth];
+	r = (struct gs_place_value){.size = a.size, .is_signed = a.is_signed};
+	if (atom >= DW_OP_eq && atom <= DW_OP_ne) {
+		r = (struct gs_place_value){.node = compare(ev, atom, a, b)};
+		return push(ev, r);
+	}
+	if (atom == DW_OP_div || atom == DW_OP_mod)
+		r.node = divide(ev, atom, &a, &b);
+	else if (plan_op_of(atom, &op))
+		r.node = node2(ev, op, 8, a.node, b.node);
+	else
+		shift(ev, atom, &a, &b, &r.node);
+	r.node = extend(ev, &r, r.node);
+	return push(ev, r);
+}
+
+static bool unary(struct gs_evaluation *ev, const Dwarf_Op *op)
+{
+	struct gs_place_value *v;
+	uint16_t negated;
+
+	if (!need(ev, 1))
+		return false;
+	v = &ev->stack[ev->depth - 1];
+	switch (op->atom) {
+	case DW_OP_plus_uconst:
+		v->cfa_offset += (int64_t)op->number;
+		v->node = node2(ev, GS_OP_ADD, 8, v->node,
+				gs_plan_const(ev->plan, (int64_t)op->number));
+		break;
+	case DW_OP_neg:
+		v->node = node1(ev, GS_OP_NEG, 8, v->node);
+		v->is_cfa = false;
+		break;
+	case DW_OP_not:
+		v->node = node1(ev, GS_OP_NOT, 8, v->node);
+		v->is_cfa = false;
+		break;
+	default: /* DW_OP_abs: of a signed value, also of the generic type */
+		v->node = node1(ev, GS_OP_SEXT, width_of(ev, v), v->node);
+		negated = node1(ev, GS_OP_NEG, 8, v->node);
+		v->node = gs_plan_select(
+			ev->plan, node2(ev, GS_OP_SLT, 8, v->node, gs_plan_const(ev->plan, 0)),
+			negated, v->node);
+		v->is_cfa = false;
+	}
+	v->node = extend(ev, v, v->node);
+	return true;
+}
+
+/* ---- stack operations ---- */
+
+static bool reorder(struct gs_evaluation *ev, const Dwarf_Op *op)
+{
+	unsigned index = op->atom == DW_OP_pick ? (unsigned)op->number : op->atom == DW_OP_over;
+	struct gs_place_value *top, saved;
+
+	if (op->atom == DW_OP_pick && op->number > GS_ARRAY_SIZE(ev->stack))
+		return unavailable(ev, "a damaged location expression");
+	if (op->atom == DW_OP_dup || op->atom == DW_OP_over || op->atom == DW_OP_pick)
+		return need(ev, index + 1) && push(ev, ev->stack[ev->depth - 1 - index]);
+	if (op->atom == DW_OP_drop) {
+		if (!need(ev, 1))
+			return false;
+		ev->depth--;
+		return true;
+	}
+	if (!need(ev, op->atom == DW_OP_swap ? 2 : 3))
+		return false;
+	top = &ev->stack[ev->depth - 1];
+	saved = top[0];
+	top[0] = top[-1];
+	if (op->atom == DW_OP_swap) {
+		top[-1] = saved;
+	} else { /* rot: the top becomes the third */
+		top[-1] = top[-2];
+		top[-2] = saved;
+	}
+	return true;
+}
+
+/* ---- registers and frames ---- */
+
+static bool push_register_offset(struct gs_evaluation *ev, unsigned regno, int64_t offset)
+{
+	uint16_t reg;
+	struct gs_place_value v = {0};
+
+	if (!gs_register_node(ev, regno, &reg))
+		return false;
+	v.node = extend(ev, &v, node2(ev, GS_OP_ADD, 8, reg, gs_plan_const(ev->plan, offset)));
+	return push(ev, v);
+}
+
+static bool push_frame(struct gs_evaluation *ev, const Dwarf_Op *op)
+{
+	struct gs_place_value v;
+	bool good;
+
+	if (ev->nesting > NESTING_MAX)
+		return unavailable(ev, "a location expression that refers to itself");
+	if (op->atom == DW_OP_fbreg && !ev->frame_die)
+		return unavailable(ev, "no frame here");
+	good = op->atom == DW_OP_fbreg ? gs_frame_base(ev, &v) : gs_frame_cfa(ev, &v);
+	if (!good)
+		return false;
+	if (op->atom == DW_OP_fbreg) {
+		v.cfa_offset += (int64_t)op->number;
+		v.node = node2(ev, GS_OP_ADD, 8, v.node,
+			       gs_plan_const(ev->plan, (int64_t)op->number));
+		v.size = 0;
+		v.node = extend(ev, &v, v.node);
+	}
+	return push(ev, v);
+}
+
+static bool push_typed_register(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	struct gs_place_value type = {0};
+	uint16_t reg;
+
+	if (!gs_register_node(ev, (unsigned)op->number, &reg) ||
+	    !base_type(ev, attr, op, "DW_OP_regval_type", &type))
+		return false;
+	type.node = extend(ev, &type, reg);
+	return push(ev, type);
+}
+
+/* The value at the function's entry: known only while a register still holds it, or where it was
+ * kept. */
+static bool push_entry_value(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	Dwarf_Attribute inner;
+	Dwarf_Op *ops;
+	size_t n;
+	unsigned regno, now;
+	uint16_t node;
+
+	if (!attr || dwarf_getlocation_attr(attr, op, &inner) != 0 ||
+	    dwarf_getlocation(&inner, &ops, &n) != 0 || n != 1)
+		return unavailable(ev, "DW_OP_entry_value");
+	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		regno = ops[0].atom - DW_OP_reg0;
+	else if (ops[0].atom == DW_OP_regx)
+		regno = (unsigned)ops[0].number;
+	else
+		return unavailable(ev, "DW_OP_entry_value of an expression");
+	if (gs_prologue_entry_value(ev->c, regno, &now))
+		return gs_register_node(ev, now, &node) && push_node(ev, node);
+	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_entry_value(%s)",
+			   gs_register_name(ev->c->m, regno));
+}
+
+static bool push_indexed(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	Dwarf_Attribute value;
+	Dwarf_Addr addr;
+	Dwarf_Word word;
+
+	if (!attr || dwarf_getlocation_attr(attr, op, &value) != 0)
+		return unavailable(ev, "an address that the debug information does not hold");
+	if (op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index) {
+		if (dwarf_formaddr(&value, &addr) != 0)
+			return unavailable(ev, "DW_OP_addrx");
+		return push_node(ev, address_node(ev, addr));
+	}
+	if (dwarf_formaddr(&value, &addr) == 0)
+		word = addr;
+	else if (dwarf_formudata(&value, &word) != 0)
+		return unavailable(ev, "DW_OP_constx");
+	return push_node(ev, gs_plan_const(ev->plan, (int64_t)word));
+}
+
+/* ---- one operation ---- */
+
+static bool step_rest(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	struct gs_place_value type = {0};
+
+	switch (op->atom) {
+	case DW_OP_regval_type:
+	case DW_OP_GNU_regval_type:
+		return push_typed_register(ev, attr, op);
+	case DW_OP_deref_type:
+	case DW_OP_GNU_deref_type:
+		return base_type(ev, attr, op, "DW_OP_deref_type", &type) &&
+		       load(ev, (unsigned)op->number, &type);
+	case DW_OP_const_type:
+	case DW_OP_GNU_const_type:
+		return typed_constant(ev, attr, op);
+	case DW_OP_convert:
+	case DW_OP_GNU_convert:
+		return convert(ev, attr, op, false);
+	case DW_OP_reinterpret:
+	case DW_OP_GNU_reinterpret:
+		return convert(ev, attr, op, true);
+	case DW_OP_entry_value:
+	case DW_OP_GNU_entry_value:
+		return push_entry_value(ev, attr, op);
+	case DW_OP_form_tls_address:
+	case DW_OP_GNU_push_tls_address:
+		return thread_local_address(ev);
+	case DW_OP_implicit_pointer:
+	case DW_OP_GNU_implicit_pointer:
+		return unavailable(ev, "DW_OP_implicit_pointer: the pointer was optimised out");
+	case DW_OP_bra:
+	case DW_OP_skip:
+		return unavailable(ev, "DW_OP_bra");
+	case DW_OP_GNU_parameter_ref:
+		return unavailable(ev, "DW_OP_GNU_parameter_ref");
+	case DW_OP_GNU_variable_value:
+	case DW_OP_GNU_uninit:
+		return unavailable(ev, op->atom == DW_OP_GNU_uninit ? "uninitialised"
+								    : "DW_OP_GNU_variable_value");
+	default:
+		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DWARF operation 0x%x", op->atom);
+	}
+}
+
+static bool step(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	unsigned atom = op->atom;
+	struct gs_place_value generic = {0};
+
+	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
+		return push_node(ev, gs_plan_const(ev->plan, atom - DW_OP_lit0));
+	if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
+		return push_register_offset(ev, atom - DW_OP_breg0, (int64_t)op->number);
+	if (atom >= DW_OP_const1u && atom <= DW_OP_consts) {
+		generic.node = gs_plan_const(ev->plan, (int64_t)op->number);
+		generic.node = extend(ev, &generic, generic.node);
+		return push(ev, generic);
+	}
+	switch (atom) {
+	case DW_OP_nop:
+		return true;
+	case DW_OP_addr:
+		return push_node(ev, address_node(ev, op->number));
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
+	case DW_OP_constx:
+	case DW_OP_GNU_const_index:
+		return push_indexed(ev, attr, op);
+	case DW_OP_bregx:
+		return push_register_offset(ev, (unsigned)op->number, (int64_t)op->number2);
+	case DW_OP_fbreg:
+	case DW_OP_call_frame_cfa:
+		return push_frame(ev, op);
+	case DW_OP_deref:
+		return load(ev, ev->c->m->info.pointer_size, &generic);
+	case DW_OP_deref_size:
+		return load(ev, (unsigned)op->number, &generic);
+	case DW_OP_dup:
+	case DW_OP_drop:
+	case DW_OP_over:
+	case DW_OP_pick:
+	case DW_OP_swap:
+	case DW_OP_rot:
+		return reorder(ev, op);
+	case DW_OP_plus_uconst:
+	case DW_OP_neg:
+	case DW_OP_not:
+	case DW_OP_abs:
+		return unary(ev, op);
+	}
+	if ((atom >= DW_OP_and && atom <= DW_OP_xor) || (atom >= DW_OP_eq && atom <= DW_OP_ne))
+		return binary(ev, atom);
+	return step_rest(ev, attr, op);
+}
+
+bool gs_evaluate_ops(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *ops,
+		     size_t nops)
+{
+	for (size_t i = 0; i < nops; i++) {
+		if (++ev->steps > STEPS_MAX)
+			return unavailable(ev, "a location expression that is too long");
+		if (!step(ev, attr, &ops[i]))
+			return false;
+	}
+	if (ev->depth && ev->stack[ev->depth - 1].node == GS_NODE_NONE)
+		return unavailable(ev, "the capture plan is full");
+	return true;
+}

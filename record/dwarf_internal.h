@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a module: what the sources behind record/module.h share.
+ * From the bytes of an ELF file to places, variables, types and plan nodes.
+ */
+#ifndef GS_RECORD_DWARF_INTERNAL_H
+#define GS_RECORD_DWARF_INTERNAL_H
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <gelf.h>
+#include <libelf.h>
+
+#include "common/hash.h"
+#include "record/insn.h"
+#include "record/module.h"
+
+/* Caps on what a stranger's file can ask for. */
+#define GS_DIE_DEPTH_MAX 200
+#define GS_SITES_MAX 100000
+#define GS_SYMBOLS_MAX (1u << 22)
+#define GS_FUNCTION_BYTES_MAX (1u << 21)
+
+/*
+ * A debugging information entry by number, smaller and steadier than a Dwarf_Die: the file (main,
+ * .debug_types, alternate, split units) in the upper bits, the offset in its section in the
+ * lower 40. 0 is none.
+ */
+typedef uint64_t gs_ref;
+#define GS_REF_FILE_SHIFT 40
+#define GS_REF_FILES_MAX (1u << 20)
+
+struct gs_debug_file {
+	Dwarf *dw;
+	bool is_types; /* offsets are in .debug_types */
+};
+
+struct gs_segment {
+	uint64_t vaddr, offset, filesz, memsz;
+	bool executable;
+};
+
+struct gs_symbol {
+	const char *name;
+	uint64_t addr, size;
+	uint8_t type, bind, visibility;
+};
+
+/* ---- the index: one pass over all entries ---- */
+
+enum gs_index_kind {
+	GS_INDEX_SCOPE, /* a namespace, or a class without definition: only a parent */
+	GS_INDEX_FUNCTION,
+	GS_INDEX_VARIABLE,
+	GS_INDEX_TYPE,
+	GS_INDEX_ENUMERATOR,
+};
+enum gs_index_flags {
+	GS_INDEX_DECLARATION = 1 << 0,
+	GS_INDEX_LINKAGE = 1 << 1, /* the hash is that of the linkage name */
+	GS_INDEX_EXTERNAL = 1 << 2,
+};
+struct gs_index_entry {
+	gs_ref ref, parent;
+	uint32_t hash, next; /* next: index + 1 in the chain of the hash */
+	uint8_t kind, flags;
+};
+struct gs_instance {
+	gs_ref origin; /* abstract function */
+	gs_ref die;    /* its out-of-line copy or inlined instance */
+	gs_ref outer;  /* the out-of-line function around it (itself for a copy) */
+};
+struct gs_code_range {
+	uint64_t low, high;
+	gs_ref die; /* subprogram */
+};
+struct gs_index {
+	struct gs_index_entry *entries; /* ascending ref */
+	size_t nentries, entries_cap;
+	uint32_t *heads;
+	size_t nheads;
+	struct gs_instance *instances; /* ascending origin */
+	size_t ninstances, instances_cap;
+	struct gs_code_range *ranges; /* ascending low */
+	size_t nranges, ranges_cap;
+};
+
+struct gs_unit {
+	Dwarf_Die die;	    /* with the children: of a split unit the split one */
+	Dwarf_Die line_die; /* with the line table: of a split unit the skeleton */
+	Dwarf_Off offset;
+	bool has_code;
+	struct gs_unit_lines *lines;
+};
+
+struct gs_row {
+	uint64_t addr;
+	uint32_t line, file;
+	bool is_stmt, end_sequence, prologue_end;
+};
+struct gs_unit_lines {
+	struct gs_row *rows; /* ascending address */
+	size_t nrows;
+	const char **files; /* cleaned paths */
+	size_t nfiles;
+};
+
+struct gs_type_cache;
+
+/* A variable that was handed out: its handle is the number of this, from 1. */
+struct gs_known_variable {
+	Dwarf_Die die;
+	Dwarf_Die frame; /* the scope that it was found in, for its frame base */
+	bool is_param;
+};
+
+struct gs_module {
+	struct gs_module_info info;
+	struct gs_arena arena;
+	struct gs_types *types;
+	struct gs_opener opener;
+	int fd;
+	Elf *elf;
+	struct gs_segment *segments;
+	size_t nsegments, segments_cap;
+	const char **needed;
+	size_t nneeded, needed_cap;
+	struct gs_symbol *functions; /* ascending address */
+	size_t nfunctions, functions_cap;
+	struct gs_map
+		by_name; /* name -> index in functions of the last with it, chained by same_name */
+	uint32_t *same_name;
+	uint64_t tls_size, tls_align, tls_vaddr;
+	bool has_tls, is_symbolic;
+
+	/* debugfile.c */
+	Elf *debug_elf; /* the file that holds the DWARF; elf or another */
+	int debug_fd, alt_fd;
+	Elf *alt_elf;
+	Dwarf *dw, *alt;
+	bool debug_looked_for;
+
+	/* dwarf_index.c */
+	struct gs_index index;
+	bool is_indexed;
+	struct gs_debug_file *files; /* number 0 is none */
+	size_t nfiles, files_cap;
+	struct gs_unit *units;
+	size_t nunits, units_cap;
+	struct gs_map names; /* ref -> qualified name */
+
+	/* dwarf_cfi.c */
+	Dwarf_CFI *cfi_debug, *cfi_eh;
+	bool cfi_looked_for;
+
+	/* dwarf_type.c */
+	struct gs_type_cache *type_cache;
+
+	/* dwarf_scope.c */
+	struct gs_known_variable *variables;
+	size_t nvariables, variables_cap;
+	struct gs_map variable_numbers; /* entry and scope -> handle */
+
+	struct gs_decoder decoder;
+};
+
+struct gs_prologue;
+
+struct gs_context {
+	struct gs_module *m;
+	uint64_t pc;
+	Dwarf_Die cu;
+	Dwarf_Die *scopes; /* [0] the out-of-line function, then inwards */
+	size_t nscopes;
+	size_t function; /* index of the innermost function among the scopes */
+	struct gs_prologue *prologue;
+	struct gs_variable *args, *locals;
+	size_t nargs, nlocals;
+	bool has_args, has_locals;
+};
+
+/* ---- elf.c, elf_symbols.c ---- */
+
+struct gs_error *gs_elf_open(struct gs_module *m);
+void gs_elf_load_symbols(struct gs_module *m, Elf *elf);
+void gs_elf_finish_symbols(struct gs_module *m);
+/* Data of a section by name, decompressed, or NULL. */
+Elf_Data *gs_elf_section(Elf *elf, const char *name, GElf_Shdr *shdr);
+bool gs_elf_has_section(Elf *elf, const char *name);
+const struct gs_symbol *gs_symbol_at(const struct gs_module *m, uint64_t addr);
+/* The I-th function symbol with that name, or NULL. */
+const struct gs_symbol *gs_symbol_named(const struct gs_module *m, const char *name, size_t i);
+bool gs_elf_is_executable(const struct gs_module *m, uint64_t addr);
+
+enum gs_preemption {
+	GS_PREEMPT_OWN,	 /* the module's own object at *addr is the live one */
+	GS_PREEMPT_SLOT, /* its address is in the word at *addr */
+	GS_PREEMPT_UNKNOWN,
+};
+/* Which object NAME is at run time, when the module defines one at ADDR (0: only declares it). */
+enum gs_preemption gs_elf_preemption(const struct gs_module *m, const char *name, bool is_defined,
+				     uint64_t *addr);
+
+/* ---- debugfile.c ---- */
+
+void gs_debugfile_load(struct gs_module *m);
+void gs_debugfile_close(struct gs_module *m);
+
+/* ---- dwarf_index.c ---- */
+
+/* Makes the index if there is DWARF and it is not there yet. */
+void gs_index_need(struct gs_module *m);
+void gs_index_free(struct gs_module *m);
+gs_ref gs_ref_of(struct gs_module *m, Dwarf_Die *die);
+bool gs_ref_die(const struct gs_module *m, gs_ref ref, Dwarf_Die *die);
+const struct gs_index_entry *gs_index_at(const struct gs_module *m, gs_ref ref);
+/* First entry with that (base) name, and the next with the same hash; NULL ends. */
+const struct gs_index_entry *gs_index_first(const struct gs_module *m, const char *base,
+					    size_t len);
+const struct gs_index_entry *gs_index_next(const struct gs_module *m,
+					   const struct gs_index_entry *e);
+/* First of the instances of ORIGIN; *n their number. */
+const struct gs_instance *gs_index_instances(const struct gs_module *m, gs_ref origin, size_t *n);
+/* The subprogram whose code covers the address. */
+bool gs_index_function_at(const struct gs_module *m, uint64_t addr, Dwarf_Die *die);
+bool gs_die_flag(Dwarf_Die *die, unsigned at);
+bool gs_die_link(Dwarf_Die *die, unsigned at, Dwarf_Die *out);
+/* The unit of an entry: index in units, or SIZE_MAX. */
+size_t gs_unit_of(const struct gs_module *m, Dwarf_Die *die);
+
+/* ---- dwarf_name.c ---- */
+
+/* "ns::A::f", without parameters. */
+const char *gs_qualified_name(struct gs_module *m, Dwarf_Die *die);
+/* The part of a name that is hashed: without template arguments. */
+size_t gs_name_base_len(const char *name);
+
+struct gs_name_query;
+/* In ARENA. The last component's base is what the index is asked for. */
+struct gs_name_query *gs_name_query_parse(struct gs_arena *arena, const char *text);
+const char *gs_name_query_base(const struct gs_name_query *q, size_t *len);
+/* Whether the entry's qualified name ends in the query, and its parameters are those of the query.
+ */
+bool gs_name_query_matches(struct gs_module *m, const struct gs_name_query *q, Dwarf_Die *die);
+
+/* ---- lines.c ---- */
+
+const struct gs_unit_lines *gs_lines_of_unit(struct gs_module *m, size_t unit);
+/* Path with "." and ".." taken out, in the arena. */
+const char *gs_path_clean(struct gs_arena *a, const char *path);
+/* Whether SUFFIX is PATH or its end, at a component boundary. */
+bool gs_path_has_suffix(const char *path, const char *suffix);
+/* The row that covers ADDR; *file is its path. Line 0 when there is none. */
+uint32_t gs_line_at(struct gs_module *m, Dwarf_Die *cu, uint64_t addr, const char **file);
+/* First address after the prologue by the line table, as gdb finds it; LOW if there is none. */
+uint64_t gs_prologue_end(struct gs_module *m, Dwarf_Die *function, uint64_t low);
+
+/* ---- dwarf_scope.c ---- */
+
+/*
+ * FUNCTION (NULL: the innermost at the pc) is a subprogram or an inlined instance inside OUTER.
+ * NULL when no function covers the pc.
+ */
+struct gs_context *gs_context_new(struct gs_module *m, uint64_t pc, Dwarf_Die *function);
+/* As gs_context_new, but instances that begin at the pc and were called from LINE are not entered.
+ */
+struct gs_context *gs_context_new_line(struct gs_module *m, uint64_t pc, const char *file,
+				       uint32_t line);
+Dwarf_Die *gs_context_function(struct gs_context *c);
+/* The entry's own definition when DIE is only a declaration. */
+bool gs_definition_of(struct gs_module *m, Dwarf_Die *die, Dwarf_Die *out);
+
+/* ---- dwarf_type.c ---- */
+
+struct gs_error *gs_type_of_die(struct gs_module *m, Dwarf_Die *type, gs_type_id *id);
+/* The type of what has a DW_AT_type; VOID without. */
+struct gs_error *gs_type_of(struct gs_module *m, Dwarf_Die *die, gs_type_id *id);
+void gs_type_cache_free(struct gs_module *m);
+
+/* ---- dwarf_expr.c, dwarf_cfi.c ---- */
+
+struct gs_place_value {
+	uint16_t node;
+	uint8_t size; /* of a typed value; 0: the generic type */
+	bool is_signed;
+	bool is_cfa; /* it is the canonical frame address plus cfa_offset */
+	int64_t cfa_offset;
+};
+struct gs_evaluation {
+	struct gs_context *c;
+	struct gs_plan *plan;
+	struct gs_place_value stack[64];
+	unsigned depth, nesting, steps;
+	bool is_param; /* own frame memory is read as the prologue left it */
+	Dwarf_Die *frame_die;
+	uint8_t status; /* not OK: it has no value, for this reason */
+	const char *reason;
+};
+/* False with status and reason in EV. */
+bool gs_evaluate_ops(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *ops,
+		     size_t nops);
+bool gs_no_value(struct gs_evaluation *ev, uint8_t status, const char *fmt, ...) GS_PRINTF(3, 4);
+/* A general register by DWARF number of the module's machine, as a plan node. */
+bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
+const char *gs_register_name(const struct gs_module *m, unsigned regno);
+bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out);
+bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
+
+/* ---- dwarf_prologue.c ---- */
+
+enum gs_spill_kind {
+	GS_SPILL_MEMORY, /* what the slot holds is good */
+	GS_SPILL_VALUE,	 /* still in a register: node */
+	GS_SPILL_ABSENT,
+	GS_SPILL_PARTS, /* several stores: ask for smaller parts */
+};
+/*
+ * What the bytes [offset, offset + size) from the CFA, in the function's own frame, hold at the
+ * context's pc for a parameter; size 1 to 8.
+ */
+enum gs_spill_kind gs_prologue_read(struct gs_evaluation *ev, int64_t offset, unsigned size,
+				    uint16_t *node);
+/* The register that still holds what register REGNO held at the entry of the function. */
+bool gs_prologue_entry_value(struct gs_context *c, unsigned regno, unsigned *now);
+/* CFA minus the stack pointer at the pc, where the decoded prologue tells. */
+bool gs_prologue_sp_offset(struct gs_context *c, int64_t *offset);
+
+#endif

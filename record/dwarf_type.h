@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The steps of importing a type, shared by dwarf_type.c (all kinds) and dwarf_aggregate.c
+ * (structures, unions, classes and enumerations).
+ */
+#ifndef GS_RECORD_DWARF_TYPE_H
+#define GS_RECORD_DWARF_TYPE_H
+
+#include "record/dwarf_internal.h"
+
+struct gs_type_import {
+	struct gs_module *m;
+	struct gs_types *types; /* the module's own table */
+};
+
+struct gs_error *gs_type_import_die(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+				    gs_type_id *id);
+/* What DW_AT_type leads to; void without. */
+struct gs_error *gs_type_import_target(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+				       gs_type_id *id);
+struct gs_error *gs_type_import_enum(struct gs_type_import *ti, Dwarf_Die *die, const char *name,
+				     int depth, gs_type_id *id);
+struct gs_error *gs_type_import_aggregate(struct gs_type_import *ti, Dwarf_Die *die,
+					  const char *name, int depth, gs_type_id *id);
+/* A constant attribute, of the entry or of what it completes; false for expressions and references.
+ */
+bool gs_die_number(Dwarf_Die *die, unsigned at, uint64_t *value);
+/* As the table wants it: control characters escaped; NULL for none. */
+const char *gs_type_member_name(struct gs_type_import *ti, const char *name);
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Places that are source lines. A line has many addresses; a probe on it fires once each time
+ * control enters its code: candidates are its statement rows in each function and inlined instance,
+ * and those that are only reached through another one are left out (insn_flow.c).
+ */
+#include "record/place.h"
+
+#define CANDIDATES_MAX 65536
+
+struct candidate {
+	uint64_t addr, natural;
+	struct gs_context *context;
+	const void *group; /* function or inlined instance */
+	bool is_run_start;
+};
+
+struct line_search {
+	struct gs_module *m;
+	const char *file;
+	uint32_t line;
+	const gs_ref *only; /* definitions that the candidates must be of, or NULL */
+	size_t nonly;
+	struct candidate *found;
+	size_t n, cap;
+	const char *paths[8]; /* distinct source files that matched */
+	size_t npaths;
+	uint32_t below, above; /* nearest lines that have code */
+};
+
+/* ---- candidates ---- */
+
+static bool is_wanted_function(struct line_search *s, struct gs_context *c)
+{
+	Dwarf_Die origin;
+	gs_ref own, of = 0;
+
+	if (!s->only)
+		return true;
+	if (!c)
+		return false;
+	own = gs_ref_of(s->m, gs_context_function(c));
+	if (gs_die_link(gs_context_function(c), DW_AT_abstract_origin, &origin))
+		of = gs_ref_of(s->m, &origin);
+	for (size_t i = 0; i < s->nonly; i++)
+		if (s->only[i] == own || s->only[i] == of)
+			return true;
+	return false;
+}
+
+/*
+ * The line on which a function opens means after its prologue, as for gdb: there its variables are
+ * in place. Not when a loop begins there, which would fire at every round.
+ */
+static uint64_t move_past_prologue(struct gs_module *m, struct gs_context *c, uint64_t addr)
+{
+	Dwarf_Die *function = gs_context_function(c);
+	Dwarf_Addr entry;
+	uint64_t end;
+
+	if (dwarf_tag(function) != DW_TAG_subprogram || dwarf_entrypc(function, &entry) != 0 ||
+	    entry != addr)
+		return addr;
+	end = gs_prologue_end(m, function, entry);
+	if (end != entry && !gs_place_is_target(m, function, end))
+		return end;
+	return gs_place_entry(m, function, entry);
+}
+
+static bool is_known(const struct line_search *s, uint64_t addr)
+{
+	for (size_t i = s->n; i-- > 0;)
+		if (s->found[i].addr == addr)
+			return true;
+	return false;
+}
+
+static void add_candidate(struct line_search *s, const char *path, uint64_t addr, bool is_run_start)
+{
+	struct gs_context *c = gs_context_new_line(s->m, addr, path, s->line);
+	uint64_t moved = addr;
+
+	if (!is_wanted_function(s, c) || s->n >= CANDIDATES_MAX)
+		return;
+	if (c)
+		moved = move_past_prologue(s->m, c, addr);
+	if (moved != addr)
+		c = gs_context_new(s->m, moved, gs_context_function(c));
+	if (is_known(s, moved))
+		return;
+	*GS_PUSH(s->found, s->n, s->cap) = (struct candidate){
+		moved, addr, c, c ? gs_context_function(c)->addr : NULL, is_run_start};
+}
+
+static void note_path(struct line_search *s, const char *path)
+{
+	for (size_t i = 0; i < s->npaths; i++)
+		if (strcmp(s->paths[i], path) == 0)
+			return;
+	if (s->npaths < GS_ARRAY_SIZE(s->paths))
+		s->paths[s->npaths++] = path;
+}
+
+static bool is_code(const struct line_search *s, const struct gs_row *row)
+{
+	return row->is_stmt && !row->end_sequence && row->line &&
+	       gs_elf_is_executable(s->m, row->addr);
+}
+
+static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
+{
+	bool *is_file GS_CLEANUP_FREE = gs_calloc(t->nfiles + 1, sizeof(*is_file));
+	bool any = false;
+
+	for (size_t i = 0; i < t->nfiles; i++)
+		any |= is_file[i] = gs_path_has_suffix(t->files[i], s->file);
+	for (size_t i = 0; any && i < t->nrows; i++) {
+		const struct gs_row *row = &t->rows[i], *before = row - 1;
+
+		if (!is_file[row->file] || !is_code(s, row))
+			continue;
+		note_path(s, t->files[row->file]);
+		if (row->line < s->line && row->line > s->below)
+			s->below = row->line;
+		if (row->line > s->line && (!s->above || row->line < s->above))
+			s->above = row->line;
+		if (row->line == s->line)
+			add_candidate(s, t->files[row->file], row->addr,
+				      i == 0 || before->end_sequence || before->line != row->line ||
+					      before->file != row->file);
+	}
+}
+
+static void search_all(struct line_search *s)
+{
+	gs_index_need(s->m);
+	for (size_t i = 0; i < s->m->nunits; i++)
+		if (s->m->units[i].has_code)
+			search_unit(s, gs_lines_of_unit(s->m, i));
+}
+
+/* ---- thinning ---- */
+
+static int compare_candidates(const void *pa, const void *pb)
+{
+	const struct candidate *a = pa, *b = pb;
+
+	if (a->group != b->group)
+		return (uintptr_t)a->group < (uintptr_t)b->group ? -1 : 1;
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Where an indirect jump may lead: to the first row of each run of a line. */
+static uint64_t *leaders_of(struct gs_module *m, struct gs_context *c, size_t *n)
+{
+	size_t unit = gs_unit_of(m, &c->cu), cap = 0;
+	uint64_t *out = NULL;
+	const struct gs_unit_lines *t;
+
+	*n = 0;
+	if (unit == SIZE_MAX)
+		return NULL;
+	t = gs_lines_of_unit(m, unit);
+	for (size_t i = 0; i < t->nrows; i++)
+		if (!t->rows[i].end_sequence &&
+		    (i == 0 || t->rows[i - 1].line != t->rows[i].line ||
+		     t->rows[i - 1].file != t->rows[i].file || t->rows[i - 1].end_sequence))
+			*GS_PUSH(out, *n, cap) = t->rows[i].addr;
+	return out;
+}
+
+/* Rows inside a run are tried first, from the end: what stays is where a run begins. */
+static void order_candidates(const struct candidate *c, size_t n, size_t *order)
+{
+	size_t k = 0;
+
+	for (int starts = 0; starts < 2; starts++)
+		for (size_t i = n; i-- > 0;)
+			if (c[i].is_run_start == (starts == 1))
+				order[k++] = i;
+}
+
+static int compare_ranges(const void *pa, const void *pb)
+{
+	const uint64_t *a = pa, *b = pb;
+
+	return a[0] < b[0] ? -1 : a[0] > b[0];
+}
+
+static void decode_function(struct gs_module *m, Dwarf_Die *function, struct gs_code *code)
+{
+	uint64_t ranges[64][2];
+	size_t n = 0;
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while (n < 64 && (at = dwarf_ranges(function, at, &base, &low, &high)) > 0) {
+		ranges[n][0] = low;
+		ranges[n++][1] = high;
+	}
+	qsort(ranges, n, sizeof(ranges[0]), compare_ranges);
+	for (size_t i = 0; i < n; i++)
+		gs_code_decode(m, ranges[i][0], ranges[i][1], code);
+}
+
+static void thin_group(struct gs_module *m, const struct candidate *c, size_t n, bool *drop)
+{
+	struct gs_code code = {0};
+	uint64_t *addrs GS_CLEANUP_FREE = gs_calloc(n, sizeof(*addrs));
+	size_t *order GS_CLEANUP_FREE = gs_calloc(n, sizeof(*order));
+	uint64_t *leaders GS_CLEANUP_FREE = NULL;
+	size_t nleaders;
+	Dwarf_Addr entry;
+
+	if (n < 2 || !c->context || !m->decoder.is_open ||
+	    dwarf_entrypc(&c->context->scopes[0], &entry) != 0)
+		return;
+	decode_function(m, &c->context->scopes[0], &code);
+	for (size_t i = 0; i < n; i++)
+		addrs[i] = c[i].addr;
+	order_candidates(c, n, order);
+	leaders = leaders_of(m, c->context, &nleaders);
+	gs_flow_thin(&code, entry, addrs, order, n, leaders, nleaders, drop);
+	gs_code_deinit(&code);
+}
+
+static void add_sites(struct line_search *s, struct gs_place_list *l)
+{
+	bool *drop GS_CLEANUP_FREE = gs_calloc(s->n + 1, sizeof(*drop));
+	size_t end;
+
+	if (s->n)
+		qsort(s->found, s->n, sizeof(*s->found), compare_candidates);
+	for (size_t i = 0; i < s->n; i = end) {
+		for (end = i + 1; end < s->n && s->found[end].group == s->found[i].group;)
+			end++;
+		thin_group(s->m, &s->found[i], end - i, &drop[i]);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const struct candidate *c = &s->found[i];
+		size_t at = l->out->nsites;
+
+		if (drop[i])
+			continue;
+		gs_place_add(l, c->addr, c->natural, c->context, NULL);
+		/* The line that was asked for, not that of the code after the prologue. */
+		if (l->out->nsites > at)
+			l->out->sites[at].line = s->line;
+	}
+}
+
+/* ---- the questions ---- */
+
+static struct gs_error *no_dwarf(struct gs_module *m)
+{
+	struct gs_error *err = gs_error_new(
+		GS_ERR_NOT_FOUND, "%s has no debug information: lines are not known", m->info.path);
+
+	if (m->info.debug_problem)
+		return gs_error_hint(err, "%s", m->info.debug_problem);
+	return gs_error_hint(err, "install its debug symbols, or probe a function");
+}
+
+static struct gs_error *no_such_file(struct gs_module *m, const char *file)
+{
+	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	struct gs_nearest near = {.wanted = base};
+	struct gs_error *err =
+		gs_error_new(GS_ERR_NOT_FOUND, "no source file `%s' in %s", file, m->info.path);
+	char *hint;
+
+	for (size_t i = 0; i < m->nunits; i++) {
+		const char *name = dwarf_diename(&m->units[i].die);
+		const char *slash = name ? strrchr(name, '/') : NULL;
+
+		if (name)
+			gs_nearest_feed(&near, slash ? slash + 1 : name);
+	}
+	hint = gs_nearest_hint(&near);
+	if (hint)
+		err = gs_error_hint(err, "%s", hint);
+	free(hint);
+	gs_nearest_deinit(&near);
+	return err;
+}
+
+static struct gs_error *no_code(struct line_search *s)
+{
+	struct gs_error *err =
+		gs_error_new(GS_ERR_NOT_FOUND, "line %u of %s has no code", s->line, s->file);
+
+	if (s->below && s->above)
+		return gs_error_hint(err, "the nearest lines with code are %u and %u", s->below,
+				     s->above);
+	if (s->below || s->above)
+		return gs_error_hint(err, "the nearest line with code is %u",
+				     s->below ? s->below : s->above);
+	return err;
+}
+
+static struct gs_error *find_line(struct line_search *s, struct gs_places *out)
+{
+	struct gs_place_list l = {.m = s->m, .out = out};
+	const char *what = gs_arena_printf(&out->arena, "%s:%u", s->file, s->line);
+
+	if (!s->m->info.has_dwarf)
+		return no_dwarf(s->m);
+	search_all(s);
+	if (s->npaths == 0)
+		return no_such_file(s->m, s->file);
+	if (s->n == 0)
+		return no_code(s);
+	if (s->npaths > 1 && !s->only)
+		gs_place_note(&l, "%s is the name of several files: %s, %s%s", s->file, s->paths[0],
+			      s->paths[1], s->npaths > 2 ? ", ..." : "");
+	add_sites(s, &l);
+	return gs_place_finish(&l, what);
+}
+
+struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint32_t line,
+				     struct gs_places *out)
+{
+	struct line_search s = {.m = m, .file = gs_path_clean(&m->arena, file), .line = line};
+	struct gs_error *err = find_line(&s, out);
+
+	free(s.found);
+	return err;
+}
+
+#define DEFINITIONS_MAX 256
+
+static bool declared_at(struct gs_module *m, gs_ref ref, const char **file, uint32_t *line)
+{
+	Dwarf_Die die;
+	int number;
+
+	if (!gs_ref_die(m, ref, &die) || dwarf_decl_line(&die, &number) != 0 || number <= 0)
+		return false;
+	*file = dwarf_decl_file(&die);
+	*line = (uint32_t)number;
+	return *file != NULL;
+}
+
+struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *function, uint32_t n,
+					      struct gs_places *out)
+{
+	gs_ref refs[DEFINITIONS_MAX];
+	size_t nrefs = gs_place_definitions(m, &m->arena, function, refs, DEFINITIONS_MAX);
+	struct gs_error *err = NULL, *first = NULL;
+	const char *file;
+	uint32_t line;
+
+	if (nrefs == 0)
+		return m->info.has_dwarf ? gs_place_unknown_function(m, function) : no_dwarf(m);
+	for (size_t i = 0; i < nrefs; i++) {
+		struct line_search s = {.m = m, .only = &refs[i], .nonly = 1};
+		struct gs_places part;
+
+		if (!declared_at(m, refs[i], &file, &line))
+			continue;
+		s.file = gs_path_clean(&m->arena, file);
+		s.line = line + n;
+		gs_places_init(&part);
+		err = find_line(&s, &part);
+		free(s.found);
+		if (!err)
+			gs_place_take(m, out, &part);
+		gs_places_deinit(&part);
+		if (!first)
+			first = err;
+		else
+			gs_error_free(err);
+	}
+	if (out->nsites) {
+		gs_error_free(first);
+		return NULL;
+	}
+	return first ? first : gs_place_unknown_function(m, function);
+}
+
+/* ---- listing ---- */
+
+static int compare_numbers(const void *pa, const void *pb)
+{
+	const uint32_t *a = pa, *b = pb;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Lines of the file that have code, ascending, each once. */
+static size_t lines_of_file(struct gs_module *m, const char *file, uint32_t **lines)
+{
+	size_t n = 0, cap = 0, kept = 0;
+	uint32_t *list = NULL;
+	struct line_search s = {.m = m};
+
+	gs_index_need(m);
+	for (size_t u = 0; u < m->nunits; u++) {
+		const struct gs_unit_lines *t;
+
+		if (!m->units[u].has_code)
+			continue;
+		t = gs_lines_of_unit(m, u);
+		for (size_t i = 0; i < t->nrows; i++)
+			if (is_code(&s, &t->rows[i]) &&
+			    gs_path_has_suffix(t->files[t->rows[i].file], file))
+				*GS_PUSH(list, n, cap) = t->rows[i].line;
+	}
+	if (n)
+		qsort(list, n, sizeof(*list), compare_numbers);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || list[i] != list[i - 1])
+			list[kept++] = list[i];
+	*lines = list;
+	return kept;
+}
+
+static bool list_file(struct gs_module *m, const char *file, const gs_ref *only, uint32_t from,
+		      bool (*fn)(void *ctx, const char *file, uint32_t line, uint32_t nsites),
+		      void *ctx, size_t *count)
+{
+	uint32_t *lines GS_CLEANUP_FREE = NULL;
+	size_t n = lines_of_file(m, file, &lines);
+
+	for (size_t i = 0; i < n; i++) {
+		struct line_search s = {.m = m,
+					.file = file,
+					.line = lines[i],
+					.only = only,
+					.nonly = only != NULL};
+		struct gs_places p;
+		size_t nsites;
+
+		if (lines[i] < from)
+			continue;
+		gs_places_init(&p);
+		gs_error_free(find_line(&s, &p));
+		nsites = p.nsites;
+		free(s.found);
+		gs_places_deinit(&p);
+		if (!nsites)
+			continue;
+		++*count;
+		if (!fn(ctx, file, lines[i], (uint32_t)nsites))
+			return false;
+	}
+	return true;
+}
+
+struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function, const char *file,
+				      bool (*fn)(void *ctx, const char *file, uint32_t line,
+						 uint32_t nsites),
+				      void *ctx)
+{
+	gs_ref refs[DEFINITIONS_MAX];
+	size_t nrefs, count = 0;
+	uint32_t line;
+
+	if (!m->info.has_dwarf)
+		return no_dwarf(m);
+	if (!function) {
+		list_file(m, gs_path_clean(&m->arena, file), NULL, 0, fn, ctx, &count);
+		return count ? NULL : no_such_file(m, file);
+	}
+	nrefs = gs_place_definitions(m, &m->arena, function, refs, DEFINITIONS_MAX);
+	for (size_t i = 0; i < nrefs; i++)
+		if (declared_at(m, refs[i], &file, &line) &&
+		    !list_file(m, gs_path_clean(&m->arena, file), &refs[i], 0, fn, ctx, &count))
+			return NULL;
+	return count ? NULL : gs_place_unknown_function(m, function);
+}
