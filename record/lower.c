@@ -46,8 +46,34 @@ bool gs_lower_is_float(const struct gs_lower *l, const struct gs_expr *e)
 	return stripped(l, e->type)->kind == GS_KIND_FLOAT;
 }
 
+/* Whether the node is 0 or 1 whatever it is computed from. */
+static bool is_truth(const struct gs_plan *plan, uint16_t node)
+{
+	unsigned op = node < plan->nnodes ? plan->nodes[node].op : GS_OP_CONST;
+
+	return op == GS_OP_LNOT || op == GS_OP_BOOL || (op >= GS_OP_EQ && op <= GS_OP_LOR) ||
+	       (op >= GS_OP_STR_EQ && op <= GS_OP_STR_FIND);
+}
+
+/* Extensions and truths of what is one already add nothing: loads and registers are extended when
+ * read. */
+static bool adds_nothing(const struct gs_plan *plan, enum gs_plan_op op, unsigned size,
+			 uint16_t node)
+{
+	const struct gs_plan_node *n = node < plan->nnodes ? &plan->nodes[node] : NULL;
+
+	if (op == GS_OP_BOOL || op == GS_OP_ZEXT || op == GS_OP_SEXT)
+		if (is_truth(plan, node))
+			return true;
+	if (op == GS_OP_ZEXT)
+		return n && (n->op == GS_OP_ZEXT || n->op == GS_OP_LOAD) && n->size <= size;
+	return op == GS_OP_SEXT && n && n->op == GS_OP_SEXT && n->size <= size;
+}
+
 static uint16_t unary(struct gs_lower *l, enum gs_plan_op op, unsigned size, uint16_t a)
 {
+	if (adds_nothing(l->plan, op, size, a))
+		return a;
 	return gs_plan_node(l->plan, op, size, a, GS_NODE_NONE, 0);
 }
 

@@ -218,6 +218,14 @@ static uint16_t load_bytes(struct gs_lower *l, const struct gs_location_piece *p
 	return gs_plan_const(l->plan, (int64_t)v);
 }
 
+/* The location gave no more than SIZE bytes, zero-extended. */
+static bool is_narrow(const struct gs_plan *plan, uint16_t node, unsigned size)
+{
+	const struct gs_plan_node *n = node < plan->nnodes ? &plan->nodes[node] : NULL;
+
+	return n && (n->op == GS_OP_ZEXT || n->op == GS_OP_LOAD) && n->size <= size;
+}
+
 /* SIZE (1, 2, 4, 8) bytes at AT, which are all in PART. */
 static uint16_t load_part(struct gs_lower *l, const struct gs_location_piece *part, uint64_t at,
 			  unsigned size)
@@ -234,6 +242,8 @@ static uint16_t load_part(struct gs_lower *l, const struct gs_location_piece *pa
 		if (at >= 8 || at + size > 8)
 			return gs_lower_absent(l, GS_STATUS_UNAVAILABLE,
 					       "it is wider than its register");
+		if (!at && is_narrow(l->plan, node, size))
+			return node;
 		if (at)
 			node = gs_plan_node(l->plan, GS_OP_SHR, 8, node,
 					    gs_plan_const(l->plan, (int64_t)at * 8), 0);

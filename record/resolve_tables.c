@@ -47,11 +47,75 @@ static uint64_t plan_hash(const struct gs_plan *plan)
 	return hash;
 }
 
+static void mark_used(bool *used, uint16_t node)
+{
+	if (node != GS_NODE_NONE)
+		used[node] = true;
+}
+
+static void renumber(const uint16_t *to, uint16_t *node)
+{
+	if (*node != GS_NODE_NONE)
+		*node = to[*node];
+}
+
+static bool has_operand(const struct gs_plan_node *n)
+{
+	return n->op != GS_OP_ITEM; /* whose `a' is an item */
+}
+
+/* Locations are lowered before it is known what of them is needed: nodes that nothing uses would
+ * only make plans of equal meaning differ. */
+static void drop_unused(struct gs_plan *p)
+{
+	GS_CLEANUP_FREE bool *used = gs_calloc(p->nnodes + 1, sizeof(*used));
+	GS_CLEANUP_FREE uint16_t *to = gs_calloc(p->nnodes + 1, sizeof(*to));
+	size_t n = 0;
+
+	mark_used(used, p->condition);
+	for (size_t i = 0; i < p->nitems; i++) {
+		mark_used(used, p->items[i].node);
+		mark_used(used, p->items[i].count);
+	}
+	for (size_t i = 0; i < p->npieces; i++)
+		mark_used(used, p->pieces[i].node);
+	for (size_t i = p->nnodes; i-- > 0;) {
+		if (!used[i] || !has_operand(&p->nodes[i]))
+			continue;
+		mark_used(used, p->nodes[i].a);
+		mark_used(used, p->nodes[i].b);
+		mark_used(used, p->nodes[i].c);
+	}
+	for (size_t i = 0; i < p->nnodes; i++) {
+		struct gs_plan_node *node = &p->nodes[i];
+
+		if (!used[i])
+			continue;
+		to[i] = (uint16_t)n;
+		if (has_operand(node)) {
+			renumber(to, &node->a);
+			renumber(to, &node->b);
+			renumber(to, &node->c);
+		}
+		p->nodes[n++] = *node;
+	}
+	p->nnodes = n;
+	renumber(to, &p->condition);
+	for (size_t i = 0; i < p->nitems; i++) {
+		renumber(to, &p->items[i].node);
+		renumber(to, &p->items[i].count);
+	}
+	for (size_t i = 0; i < p->npieces; i++)
+		renumber(to, &p->pieces[i].node);
+}
+
 uint32_t gs_tables_plan(struct gs_resolver *r, struct gs_plan *plan)
 {
-	uint64_t hash = plan_hash(plan);
 	size_t n = r->out->nplans;
+	uint64_t hash;
 
+	drop_unused(plan);
+	hash = plan_hash(plan);
 	for (size_t i = 0; i < n; i++) {
 		if (r->plan_hashes[i] == hash && gs_plan_equal(&r->out->plans[i], plan)) {
 			gs_plan_deinit(plan);
