@@ -63,23 +63,32 @@ static struct gs_error *found_in_several(const struct gs_probe_spec *spec,
 	return err;
 }
 
-/* In all that the executable needs. *module stays NULL when it is nowhere. */
+/* The dynamic loader has a malloc and more of its own, which no program calls. */
+static bool is_loader(const struct gs_loaded *m)
+{
+	const char *soname = gs_module_info(m->m)->soname;
+
+	return soname && strncmp(soname, "ld-linux", strlen("ld-linux")) == 0;
+}
+
+/* In what the executable needs: the libraries, or the loader alone. *module stays NULL when it is
+ * nowhere. */
 static struct gs_error *find_in_needed(struct gs_resolver *r, const struct gs_probe_spec *spec,
-				       struct gs_loaded **module, struct gs_places *places,
-				       struct gs_error **missing)
+				       bool loader, struct gs_loaded **module,
+				       struct gs_places *places)
 {
 	struct gs_loaded *where[LISTED_MAX] = {NULL};
+	struct gs_error *missing = NULL;
 	size_t n = 0;
 
-	GS_TRY(gs_search_needed(r));
 	for (struct gs_loaded *m = r->loaded; m; m = m->next) {
 		struct gs_places here;
 		bool found;
 
-		if (!m->needed || m == r->executable)
+		if (!m->needed || m == r->executable || is_loader(m) != loader)
 			continue;
 		gs_places_init(&here);
-		struct gs_error *err = try_in(m, spec, &here, &found, missing);
+		struct gs_error *err = try_in(m, spec, &here, &found, &missing);
 
 		if (err || !found || n) {
 			gs_places_deinit(&here);
@@ -92,6 +101,8 @@ static struct gs_error *find_in_needed(struct gs_resolver *r, const struct gs_pr
 		if (found && n < LISTED_MAX)
 			where[n] = m;
 		n += found;
+		gs_error_free(missing);
+		missing = NULL;
 	}
 	if (n > 1)
 		return found_in_several(spec, where, n);
@@ -116,7 +127,7 @@ static struct gs_error *not_found(struct gs_resolver *r, struct gs_error *missin
 static struct gs_error *find_unnamed(struct gs_resolver *r, const struct gs_probe_spec *spec,
 				     struct gs_loaded **module, struct gs_places *places)
 {
-	struct gs_error *missing = NULL, *ignored = NULL, *err;
+	struct gs_error *missing = NULL, *err;
 	struct gs_loaded *executable;
 	bool found, search = spec->where != GS_WHERE_ADDRESS && !r->req->executable_only;
 
@@ -127,8 +138,11 @@ static struct gs_error *find_unnamed(struct gs_resolver *r, const struct gs_prob
 		return NULL;
 	*module = NULL;
 	if (search) {
-		err = find_in_needed(r, spec, module, places, &ignored);
-		gs_error_free(ignored);
+		err = gs_search_needed(r);
+		if (!err)
+			err = find_in_needed(r, spec, false, module, places);
+		if (!err && !*module)
+			err = find_in_needed(r, spec, true, module, places);
 		if (err || *module) {
 			gs_error_free(missing);
 			return err;

@@ -127,10 +127,13 @@ static void warn_no_variables(struct work *w, const char *word)
 		gs_resolver_warn(w->r, "%s: %s: nothing is recorded for %s", w->module->path,
 				 info->debug_problem, word);
 	else
-		gs_resolver_warn(w->r,
-				 "%s has no debug information at `%s': nothing is recorded for %s "
-				 "($arg1 ... and registers such as $rdi can be)",
-				 w->module->path, w->spec->place, word);
+		gs_resolver_warn(
+			w->r,
+			"%s `%s': nothing is recorded for %s ($arg1 ... and registers such "
+			"as $rdi can be)",
+			info->has_dwarf ? "the debug information does not cover"
+					: "there is no debug information for",
+			w->spec->place, word);
 }
 
 static struct gs_error *add_word(struct work *w, struct site_work *sw, enum gs_item_word word)
