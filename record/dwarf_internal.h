@@ -295,6 +295,7 @@ struct gs_evaluation {
 	Dwarf_Die *frame_die;
 	uint8_t status; /* not OK: it has no value, for this reason */
 	const char *reason;
+	const char *where; /* where a parameter is that is not in its slot yet */
 };
 /* False with status and reason in EV. */
 bool gs_evaluate_ops(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *ops,

@@ -18,7 +18,6 @@ struct query {
 	Dwarf_Attribute attr;
 	struct gs_location_piece *pieces;
 	size_t npieces;
-	struct gs_buf where;
 };
 
 static void set_absent(struct gs_location *out, uint8_t status, const char *reason)
@@ -130,11 +129,15 @@ static void slot_location(struct query *q, struct gs_evaluation *ev,
 	} else if (all_of_kind(q, GS_LOC_ABSENT)) {
 		set_absent(out, q->pieces[0].status, q->pieces[0].reason);
 	} else if (q->npieces == 1) {
-		*out = (struct gs_location){
-			.kind = GS_LOC_VALUE, .is_register = true, .node = q->pieces[0].node};
+		*out = (struct gs_location){.kind = GS_LOC_VALUE,
+					    .is_register = true,
+					    .node = q->pieces[0].node,
+					    .where = ev->where};
 	} else {
-		*out = (struct gs_location){
-			.kind = GS_LOC_PIECES, .pieces = q->pieces, .npieces = q->npieces};
+		*out = (struct gs_location){.kind = GS_LOC_PIECES,
+					    .pieces = q->pieces,
+					    .npieces = q->npieces,
+					    .where = "registers, before the prologue stores them"};
 	}
 }
 
@@ -317,7 +320,8 @@ static void located(struct query *q, const Dwarf_Op *ops, size_t n, struct gs_lo
 	simple_location(q, ops, n, q->size, out);
 	if (out->kind == GS_LOC_BYTES && q->size && out->nbytes < q->size)
 		set_absent(out, GS_STATUS_UNAVAILABLE, "a constant smaller than its type");
-	out->where = where_text(q, ops, n);
+	if (!out->where || !*out->where)
+		out->where = where_text(q, ops, n);
 }
 
 /* ---- constants ---- */

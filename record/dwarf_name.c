@@ -236,15 +236,6 @@ static bool equal_but_blanks(const char *a, const char *b)
 	}
 }
 
-static bool component_matches(const char *wanted, const char *have)
-{
-	size_t base = gs_name_base_len(wanted), have_base = gs_name_base_len(have);
-
-	if (wanted[base]) /* with template arguments */
-		return equal_but_blanks(wanted, have);
-	return base == have_base && strncmp(wanted, have, base) == 0;
-}
-
 static void split(struct gs_arena *arena, const char *name, const char **out, size_t *n)
 {
 	struct gs_name_query *q = gs_name_query_parse(arena, name);
@@ -318,6 +309,46 @@ static void canonical_base(struct gs_buf *out, const char *s, size_t len)
 		gs_buf_puts(out, " const");
 	if (is_volatile)
 		gs_buf_puts(out, " volatile");
+}
+
+/* Template arguments with one spelling of every integer type: "Box<long int>" is "Box<long>". */
+static void canonical_arguments(struct gs_buf *out, const char *s)
+{
+	while (*s) {
+		size_t len = strcspn(s, "<>,*&()[]");
+
+		canonical_base(out, s, len);
+		s += len;
+		if (*s)
+			gs_buf_putc(out, *s++);
+	}
+}
+
+static bool arguments_match(const char *wanted, const char *have)
+{
+	struct gs_buf a, b;
+	bool same;
+
+	if (equal_but_blanks(wanted, have))
+		return true;
+	gs_buf_init(&a);
+	gs_buf_init(&b);
+	canonical_arguments(&a, wanted);
+	canonical_arguments(&b, have);
+	same = equal_but_blanks(gs_buf_cstr(&a), gs_buf_cstr(&b));
+	gs_buf_deinit(&a);
+	gs_buf_deinit(&b);
+	return same;
+}
+
+static bool component_matches(const char *wanted, const char *have)
+{
+	size_t base = gs_name_base_len(wanted), have_base = gs_name_base_len(have);
+
+	if (base != have_base || strncmp(wanted, have, base) != 0)
+		return false;
+	/* Without template arguments it is every instance. */
+	return !wanted[base] || arguments_match(wanted + base, have + base);
 }
 
 /* Everything up to the first * & [ ( outside of template arguments is the base; the rest follows as

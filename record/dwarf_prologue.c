@@ -51,6 +51,7 @@ struct run {
 	struct gs_prologue *p;
 	struct machine now;
 	csh handle;
+	struct origin x87; /* on top of the floating-point stack */
 	unsigned word, sp;
 	uint64_t join;	  /* end of a part that is run only on a condition; 0: none */
 	uint32_t changed; /* registers written in that part */
@@ -205,9 +206,34 @@ static void add_spill(struct run *r, uint64_t addr, int64_t offset, unsigned siz
 	/* What is stored only on a condition is not known to be there. */
 	if (p->nspills == SPILLS_MAX || r->join)
 		return;
-	if (what.kind == ORIGIN_REGISTER && what.bits < size * 8)
+	if ((what.kind == ORIGIN_REGISTER || what.kind == ORIGIN_CALLER) && what.bits < size * 8)
 		what = unknown();
 	p->spills[p->nspills++] = (struct spill){addr, offset, size, false, what};
+}
+
+/* What a load from the frame gives: something of the caller's, or what was stored there before. */
+static struct origin read_frame(const struct run *r, int64_t offset, unsigned size)
+{
+	const struct gs_prologue *p = r->p;
+	struct origin o = unknown();
+
+	if (offset >= 0)
+		return (struct origin){.kind = ORIGIN_CALLER,
+				       .offset = offset,
+				       .bits = (uint8_t)(size * 8),
+				       .mask = UINT64_MAX};
+	for (size_t i = p->nspills; i-- > 0;) {
+		const struct spill *s = &p->spills[i];
+
+		if (s->offset >= offset + (int64_t)size || offset >= s->offset + (int64_t)s->size)
+			continue;
+		if (s->offset == offset && s->size >= size && s->what.kind != ORIGIN_CFA)
+			o = s->what;
+		break;
+	}
+	if ((o.kind == ORIGIN_REGISTER || o.kind == ORIGIN_CALLER) && o.bits > size * 8)
+		o.bits = (uint8_t)(size * 8);
+	return o;
 }
 
 /* ---- instructions ---- */
@@ -228,11 +254,8 @@ static void move(struct run *r, const cs_insn *insn, bool is_signed_or_zero_exte
 	}
 	if (src->type == X86_OP_REG) {
 		o = origin_of(r, src->reg);
-	} else if (src->type == X86_OP_MEM && frame_address(r, src, &offset) && offset >= 0) {
-		o = (struct origin){.kind = ORIGIN_CALLER,
-				    .offset = offset,
-				    .bits = (uint8_t)(src->size * 8),
-				    .mask = UINT64_MAX};
+	} else if (src->type == X86_OP_MEM && frame_address(r, src, &offset)) {
+		o = read_frame(r, offset, src->size);
 	}
 	forget_written(r, insn);
 	if (vector(dst->reg) >= 0)
@@ -279,8 +302,9 @@ static void mask_or_shift(struct run *r, const cs_insn *insn)
 	const cs_x86_op *dst = &insn->detail->x86.operands[0], *src = dst + 1;
 	struct origin o = dst->type == X86_OP_REG ? origin_of(r, dst->reg) : unknown();
 	unsigned bits = 0, count;
-	bool good = o.kind == ORIGIN_REGISTER && insn->detail->x86.op_count == 2 &&
-		    src->type == X86_OP_IMM;
+	bool good = (o.kind == ORIGIN_REGISTER ||
+		     (o.kind == ORIGIN_CALLER && insn->id == X86_INS_AND)) &&
+		    insn->detail->x86.op_count == 2 && src->type == X86_OP_IMM;
 
 	if (dst->type == X86_OP_REG)
 		general(r, dst->reg, &bits);
@@ -358,6 +382,27 @@ static bool is_vector_move(unsigned id)
 	}
 }
 
+/* A long double is copied from the caller's stack to its slot through the floating-point stack. */
+static void x87_move(struct run *r, const cs_insn *insn)
+{
+	const cs_x86_op *op = &insn->detail->x86.operands[0];
+	struct origin o = r->x87;
+	int64_t offset;
+	bool is_frame = op->type == X86_OP_MEM && frame_address(r, op, &offset);
+
+	r->x87 = unknown();
+	if (!is_frame || op->size != 10)
+		return;
+	if (insn->id == X86_INS_FLD && offset >= 0)
+		/* With its padding, up to the alignment of the ABI. */
+		r->x87 = (struct origin){.kind = ORIGIN_CALLER,
+					 .offset = offset,
+					 .bits = r->word == 8 ? 128 : 96,
+					 .mask = UINT64_MAX};
+	else if (insn->id == X86_INS_FSTP)
+		add_spill(r, insn->address, offset, r->word == 8 ? 16 : 12, o);
+}
+
 static void execute(struct run *r, const cs_insn *insn)
 {
 	bool two = insn->detail->x86.op_count == 2;
@@ -390,6 +435,10 @@ static void execute(struct run *r, const cs_insn *insn)
 		return;
 	case X86_INS_POP:
 		pop_insn(r, insn);
+		return;
+	case X86_INS_FLD:
+	case X86_INS_FSTP:
+		x87_move(r, insn);
 		return;
 	case X86_INS_CMP:
 	case X86_INS_TEST:
@@ -614,17 +663,22 @@ static enum gs_spill_kind value_of(struct gs_evaluation *ev, const struct spill 
 			return absent(ev, "the register that held it was changed");
 		if (!gs_register_node(ev, now, node))
 			return GS_SPILL_ABSENT;
+		ev->where = gs_arena_strdup(&ev->c->m->arena, gs_register_name(ev->c->m, now));
 		*node = masked(ev, *node, s->what.shift, s->what.mask, 8);
 		*node = masked(ev, *node, skip * 8, UINT64_MAX, size);
 		return GS_SPILL_VALUE;
 	case ORIGIN_CALLER:
-		if (s->what.bits < (skip + size) * 8)
+		if (s->what.bits < (skip + size) * 8 || (size & (size - 1)))
 			break;
 		if (!gs_frame_cfa(ev, &cfa))
 			return GS_SPILL_ABSENT;
 		*node = gs_plan_node(ev->plan, GS_OP_ADD, 8, cfa.node,
 				     gs_plan_const(ev->plan, s->what.offset + skip), 0);
 		*node = gs_plan_node(ev->plan, GS_OP_LOAD, size, *node, GS_NODE_NONE, 0);
+		if (s->what.mask != UINT64_MAX)
+			*node = masked(ev, *node, 0, s->what.mask >> (8 * skip), size);
+		ev->where = gs_arena_printf(&ev->c->m->arena, "[cfa%+lld]",
+					    (long long)s->what.offset + skip);
 		return GS_SPILL_VALUE;
 	case ORIGIN_VECTOR:
 		gs_no_value(ev, GS_STATUS_UNAVAILABLE, "in xmm%u", s->what.n);
