@@ -49,8 +49,10 @@ struct gs_probe_spec {
 /* Errors have spans. Specs live in the arena. */
 struct gs_error *gs_probe_parse(struct gs_arena *arena, const char *text, struct gs_probe_spec *out);
 
-/* Probe files: one probe a line, # comments at the start of a line, blank lines, \ at the end continues. Gives each
- * probe's text with its line number. */
+/*
+ * Probe files: one probe a line; `#' begins a comment at the start of a line alone, `\' at the end joins the
+ * next line. Gives the probes' texts, in the arena.
+ */
 struct gs_error *gs_probe_file_read(struct gs_arena *arena, const char *path, const char ***texts,
 				    size_t *n);
 
