@@ -219,6 +219,9 @@ static void fill_round(struct gs_late *l, struct round *r, const struct look *lo
 	r->request.maps = &r->map;
 	r->request.nmaps = 1;
 	r->request.explain = false;
+	/* The module is there: neither the executable nor what it needs has to be opened again. */
+	r->request.executable = NULL;
+	r->request.display = NULL;
 	r->request.allow_pending = true; /* still: it may be another file than it looks */
 }
 

@@ -299,6 +299,27 @@ void gs_processes_event(struct gs_processes *p, int32_t pid, uint64_t time_ns)
 	p->last_pid = pid;
 }
 
+void gs_processes_map(struct gs_processes *p, int32_t pid)
+{
+	read_maps(p, find(p, pid), now_ns());
+}
+
+/* A child has the maps of its parent; it may be gone before anybody could look. */
+static void inherit_maps(struct gs_processes *p, int32_t child_pid, int32_t parent_pid)
+{
+	struct process *child = find(p, child_pid), *parent;
+	const uint64_t *at = gs_map_get(&p->by_pid, &parent_pid, sizeof(parent_pid));
+
+	forget_maps(p, child);
+	if (!at)
+		return;
+	parent = &p->list[*at];
+	child->maps = gs_grow(child->maps, &child->maps_cap, parent->nmaps, sizeof(*child->maps));
+	if (parent->nmaps)
+		memcpy(child->maps, parent->maps, parent->nmaps * sizeof(*child->maps));
+	child->nmaps = parent->nmaps;
+}
+
 void gs_processes_record(struct gs_processes *p, const struct gs_process_record *rec)
 {
 	struct gs_meta_process what = {.time_ns = rec->head.time_ns};
@@ -325,7 +346,9 @@ void gs_processes_record(struct gs_processes *p, const struct gs_process_record 
 	proc->known = true;
 	/* Events of other processors' rings may still come from a process that has ended; a number
 	 * that is used again begins with a fork. */
-	if (what.event != GS_PROCESS_EXIT)
+	if (what.event == GS_PROCESS_FORK)
+		inherit_maps(p, (int32_t)what.pid, (int32_t)what.ppid);
+	else if (what.event == GS_PROCESS_EXEC && proc->read_ns <= what.time_ns)
 		forget_maps(p, proc);
 	process_row(p, &what);
 }

@@ -31,6 +31,8 @@ void gs_processes_add(struct gs_processes *p, const struct gs_resolution *res,
 void gs_processes_event(struct gs_processes *p, int32_t pid, uint64_t time_ns);
 /* A process that exists when recording begins. */
 void gs_processes_start(struct gs_processes *p, int32_t pid, uint64_t time_ns);
+/* Its maps, at once: of a command that has just been executed and may be gone at the next poll. */
+void gs_processes_map(struct gs_processes *p, int32_t pid);
 /* A FORK, EXEC or EXIT record. */
 void gs_processes_record(struct gs_processes *p, const struct gs_process_record *rec);
 /* A code address in a value of PID: named once. */

@@ -287,6 +287,8 @@ static struct gs_error *arm(struct gs_session *s)
 	if (!s->has_child)
 		return NULL;
 	err = gs_child_release(&s->child, s->opts->command[0]);
+	if (!err)
+		gs_processes_map(s->processes, s->child.pid);
 	/* Where children are followed the exec itself is a record. */
 	if (!err && s->opts->no_follow)
 		gs_processes_start(s->processes, s->child.pid, gs_session_now());

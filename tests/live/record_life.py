@@ -209,6 +209,11 @@ def unprivileged():
     done = live.record("-e", "work", "--", hits, cwd=public, user="nobody", group="nogroup", extra_groups=[])
     ok(done.returncode == 1 and "root" in done.stderr and "CAP_BPF" in done.stderr and not os.listdir(public),
        "without privileges: says which, and leaves nothing", done.stderr)
+    for args, word in ((["--dry-run", "-v", "-e", "work"], "rdi"), (["-L", "work"], "record_hits.c"),
+                       (["-V", "work"], "thread"), (["-F", "wo*"], "work")):
+        done = live.record(*args, "--", hits, cwd=public, user="nobody", group="nogroup", extra_groups=[])
+        ok(done.returncode == 0 and word in done.stdout and not os.listdir(public),
+           "asking needs no root: " + args[0], done.stdout + done.stderr)
     done = live.record("-e", "work", "-p", "1", cwd=public, user="nobody", group="nogroup", extra_groups=[])
     ok(done.returncode == 1 and "process 1" in done.stderr and "root" in done.stderr, "another user's process", done.stderr)
 

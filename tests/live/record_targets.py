@@ -137,6 +137,18 @@ def late_library():
     ok("was never armed" in done.stderr and done.returncode == 0, "one that never comes is said at the end", done.stderr)
 
 
+def function_pointers():
+    """They are named, also in a program that is gone at once; what is no function is not."""
+    for flags in (["-O0"], ["-O0", "-no-pie"]):
+        binary = record_live.fixture(tmp, "record_callback", *flags)
+        live.record("-o", data, "-e", "install { h, t.fire }", "--", binary)
+        text = live.report(data).stdout
+        lines = text.splitlines()
+        ok(len(lines) == 8 and all("<on_tick>" in line and "<on_idle>" in line for line in lines[:6]),
+           "function pointers are named %s" % flags, text)
+        ok("<" not in lines[6], "wild ones are not %s" % flags, lines[6])
+
+
 def crowd():
     others = [live.start([hits, "1", "3", "10000000"], stdout=subprocess.DEVNULL) for _ in range(52)]
     time.sleep(0.3)
@@ -158,7 +170,7 @@ def fallbacks():
         ok("gs-record: 201 events from 2 probes (0 lost)" in done.stderr, "GS_FEATURES_OFF=" + off, done.stderr)
 
 
-for test in (builds, through, descendants, existing_children, several_pids, every_process, late_library, crowd,
+for test in (builds, through, descendants, existing_children, several_pids, every_process, late_library, function_pointers, crowd,
              fallbacks):
     live.case(test)
 record_live.nothing_left(before, "no program, map or link is left in the kernel")

@@ -401,6 +401,13 @@ static void test_code_pointers(void)
 	struct gs_resolved_site site = {0};
 	struct gs_meta_module module = {.path = "x"};
 	struct gs_meta_site meta_site = {.link_addr = 0x800000};
+	struct gs_process_record forked = {
+		.head = {.time_ns = 1500,
+			 .len = sizeof(forked),
+			 .pid = (uint32_t)getpid(),
+			 .kind = GS_RECORD_FORK},
+		.other = 4194303,
+	};
 	struct gs_meta *rows;
 
 	CHECK(gs_proc_each_map(getpid(), find_self, &self));
@@ -420,14 +427,20 @@ static void test_code_pointers(void)
 		gs_processes_pointer(p, getpid(), (uint64_t)(uintptr_t)&fd); /* no code */
 		gs_processes_pointer(p, getpid(), 0);
 	}
+	/* A child that is gone already has the maps of its parent. */
+	gs_processes_record(p, &forked);
+	gs_processes_event(p, 4194303, 2000);
+	gs_processes_pointer(p, 4194303, self.address);
 	rows = gs_processes_rows(p, true);
 	CHECK(rows);
 	if (rows) {
-		CHECK_INT(rows->nsymbols, 1);
+		CHECK_INT(rows->nsymbols, 2);
+		CHECK_INT(rows->symbols[1].pid, 4194303);
+		CHECK_STR(rows->symbols[1].name, "target");
 		CHECK_STR(rows->symbols[0].name, "target");
 		CHECK_INT(rows->symbols[0].offset, 4);
 		CHECK_INT(rows->symbols[0].address, self.address + 4);
-		CHECK_INT(rows->nprocesses, 1);
+		CHECK_INT(rows->nprocesses, 2);
 		CHECK_INT(rows->processes[0].pid, getpid());
 		CHECK(rows->nmaps >= 1);
 		CHECK_INT(rows->maps[0].module, 3);
