@@ -22,23 +22,23 @@ enum gs_where {
 enum gs_item_word { GS_WORD_NONE, GS_WORD_ARGS, GS_WORD_LOCALS, GS_WORD_REGS };
 
 struct gs_probe_item {
-	const char *name; /* NAME, or NULL */
+	const char *name;	/* NAME, or NULL */
 	enum gs_item_word word; /* $args, $locals, $regs: then no expression */
 	size_t start, len;	/* of the expression (or word) in the text */
 	const char *text;	/* the expression as written, trimmed: the key without NAME */
 };
 
 struct gs_probe_spec {
-	const char *text;	/* whole probe */
-	const char *name;	/* NAME as given, or NULL */
-	const char *place;	/* place as written, with %return */
-	const char *module;	/* or NULL */
+	const char *text;   /* whole probe */
+	const char *name;   /* NAME as given, or NULL */
+	const char *place;  /* place as written, with %return */
+	const char *module; /* or NULL */
 	enum gs_where where;
-	const char *function;	/* FUNCTION*, without quotes; or marker */
-	const char *file;	/* LINE: path suffix; MARKER: provider */
-	uint64_t number;	/* OFFSET, LINE, ADDRESS */
+	const char *function; /* FUNCTION*, without quotes; or marker */
+	const char *file;     /* LINE: path suffix; MARKER: provider */
+	uint64_t number;      /* OFFSET, LINE, ADDRESS */
 	bool is_return;
-	bool has_wildcard;	/* * or ? in function or marker outside quotes and operators */
+	bool has_wildcard; /* * or ? in function or marker outside quotes and operators */
 	size_t place_start, place_len; /* span of the place in the text */
 	bool has_braces;
 	struct gs_probe_item *items;
@@ -47,11 +47,12 @@ struct gs_probe_spec {
 };
 
 /* Errors have spans. Specs live in the arena. */
-struct gs_error *gs_probe_parse(struct gs_arena *arena, const char *text, struct gs_probe_spec *out);
+struct gs_error *gs_probe_parse(struct gs_arena *arena, const char *text,
+				struct gs_probe_spec *out);
 
 /*
- * Probe files: one probe a line; `#' begins a comment at the start of a line alone, `\' at the end joins the
- * next line. Gives the probes' texts, in the arena.
+ * Probe files: one probe a line; `#' begins a comment at the start of a line alone, `\' at the end
+ * joins the next line. Gives the probes' texts, in the arena.
  */
 struct gs_error *gs_probe_file_read(struct gs_arena *arena, const char *path, const char ***texts,
 				    size_t *n);

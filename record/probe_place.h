@@ -19,8 +19,8 @@ bool gs_probe_is_name_byte(char c);
 bool gs_probe_at_word(const char *text, size_t pos, const char *word);
 
 /*
- * Parses the place that starts at POS; *end is the offset after it, with %return. Fills place, module, where,
- * function, file, number, is_return, has_wildcard and the span.
+ * Parses the place that starts at POS; *end is the offset after it, with %return. Fills place,
+ * module, where, function, file, number, is_return, has_wildcard and the span.
  */
 struct gs_error *gs_probe_parse_place(struct gs_arena *arena, const char *text, size_t pos,
 				      struct gs_probe_spec *spec, size_t *end);
