@@ -50,23 +50,54 @@ def watch_memory(process):
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+# kind: BPF_*_GET_NEXT_ID, BPF_*_GET_FD_BY_ID, where the name is in struct bpf_*_info
+_KINDS = {"program": (11, 13, 64), "map": (12, 14, 24), "link": (31, 30, None)}
+_LINKS = {1, 7, 12}  # raw tracepoint, perf event, uprobe_multi
 
 
-def _ids(next_command):
-    ids, attr = set(), ctypes.create_string_buffer(128)
-    start = 0
-    while True:
-        ctypes.memset(attr, 0, 128)
-        ctypes.c_uint32.from_buffer(attr, 0).value = start
-        if _libc.syscall(_SYS_BPF, next_command, attr, 128) != 0:
-            return ids
-        start = ctypes.c_uint32.from_buffer(attr, 4).value
-        ids.add(start)
+def _bpf(command, *words):
+    attr = ctypes.create_string_buffer(128)
+    for i, word in enumerate(words):
+        ctypes.c_uint32.from_buffer(attr, 4 * i).value = word
+    return _libc.syscall(_SYS_BPF, command, attr, 128), attr
+
+
+def _info(fd):
+    info = ctypes.create_string_buffer(256)
+    attr = ctypes.create_string_buffer(128)
+    ctypes.c_uint32.from_buffer(attr, 0).value = fd
+    ctypes.c_uint32.from_buffer(attr, 4).value = 256
+    ctypes.c_uint64.from_buffer(attr, 8).value = ctypes.addressof(info)
+    _libc.syscall(_SYS_BPF, 15, attr, 128)
+    return info.raw
+
+
+def _is_ours(kind, number):
+    """By name; other programs of the machine come and go as well."""
+    _, by_id, name_at = _KINDS[kind]
+    fd, _ = _bpf(by_id, number)
+    if fd < 0:
+        return False
+    info = _info(fd)
+    os.close(fd)
+    if name_at is None:
+        return int.from_bytes(info[:4], "little") in _LINKS
+    return info[name_at:name_at + 3] == b"gs_"
 
 
 def kernel_objects():
-    """Ids of all BPF programs, maps and links of the machine."""
-    return {(kind, i) for kind, command in (("program", 11), ("map", 12), ("link", 31)) for i in _ids(command)}
+    """(kind, id) of the BPF programs, maps and links that gs made, or could have made."""
+    found = set()
+    for kind, (next_id, _, _) in _KINDS.items():
+        number = 0
+        while True:
+            status, attr = _bpf(next_id, number)
+            if status != 0:
+                break
+            number = ctypes.c_uint32.from_buffer(attr, 4).value
+            if _is_ours(kind, number):
+                found.add((kind, number))
+    return found
 
 
 def nothing_left(before, name):
