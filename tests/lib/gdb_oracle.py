@@ -62,8 +62,8 @@ def enum_name(t, number):
 
 def number_of_float(value, t):
     if t.sizeof == 4:
-        return {"f32": struct.unpack("<I", struct.pack("<f", float(value)))[0]}
-    return {"f": float(value)}
+        return {"?f32": struct.unpack("<I", struct.pack("<f", float(value)))[0]}
+    return {"?f": float(value)}
 
 
 def convert(value):
@@ -133,9 +133,9 @@ def main():
     stops = json.loads(os.environ["ORACLE_STOPS"])
     out = open(os.environ["ORACLE_OUT"], "w")
     for command in ("set pagination off", "set confirm off", "set width 0", "set breakpoint pending off",
-                    "set print elements 200", "set startup-with-shell off", "set disable-randomization on",
-                    "unset environment LINES", "unset environment COLUMNS", "unset environment ORACLE_STOPS",
-                    "unset environment ORACLE_OUT"):
+                    "set print elements 200", "set disable-randomization on",
+                    # Exactly the environment that gs-record gives it: the stack is then at the same addresses.
+                    "set exec-wrapper env -i PATH=/usr/bin:/bin"):
         gdb.execute(command)
     gdb.execute("starti", to_string=True)
     bias = int(os.environ.get("ORACLE_BIAS", "0"), 0)

@@ -44,7 +44,7 @@ def run_gs(binary, probes, directory):
     report = subprocess.run(["./gs-report", "--json", "--addr", data], capture_output=True, text=True)
     if report.returncode:
         raise RuntimeError(report.stderr)
-    return [json.loads(line, parse_float=lambda s: {"f": s}) for line in report.stdout.splitlines()]
+    return [json.loads(line, parse_float=lambda s: {"?f": s}) for line in report.stdout.splitlines()]
 
 
 def child_env():
@@ -63,9 +63,9 @@ def run_gdb(binary, stops, bias, directory):
 
 
 def same_number(gs, gdb):
-    if "f32" in gdb:
-        return struct.pack("<f", float(gs)) == struct.pack("<I", gdb["f32"])
-    a, b = float(gs), gdb["f"]
+    if "?f32" in gdb:
+        return struct.pack("<f", float(gs)) == struct.pack("<I", gdb["?f32"])
+    a, b = float(gs), gdb["?f"]
     return struct.pack("<d", a) == struct.pack("<d", b) or (a != a and b != b)
 
 
@@ -76,8 +76,8 @@ def compare(gs, gdb, status, path, found):
         found.append((kind, path, status[path], gdb))
     elif isinstance(gdb, dict) and "?" in gdb:
         found.append(("extra", path, gs, gdb["?"]))
-    elif isinstance(gdb, dict) and ("f" in gdb or "f32" in gdb):
-        text = gs["f"] if isinstance(gs, dict) and "f" in gs else gs
+    elif isinstance(gdb, dict) and ("?f" in gdb or "?f32" in gdb):
+        text = gs["?f"] if isinstance(gs, dict) and "?f" in gs else gs
         ok = isinstance(text, (str, int)) and same_number(text, gdb)
         found.append(("equal" if ok else "wrong", path, gs, gdb))
     elif isinstance(gdb, dict):
@@ -152,12 +152,16 @@ def check_addresses(binary, bias, probes, directory, found):
         compare_events(rows, gdb.get(address, []), found, "%s@%s" % (sorted(names)[0], address))
 
 
-def instructions(binary, function):
+def instructions(binary, function, optimised):
+    """Offsets of instructions that a probe may be on. Without optimisation not the returns: the frame pointer is
+    popped there, and gdb reads through the caller's (gs does not)."""
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=" + function, binary],
                           capture_output=True, text=True).stdout
     start = int(re.search(r"^([0-9a-f]+) <%s>:" % function, text, re.M).group(1), 16)
     for line in text.splitlines():
         m = re.match(r"\s+([0-9a-f]+):\s+(\S+)", line)
+        if not optimised and m and m.group(2).startswith("ret"):
+            continue
         if m and not m.group(2).startswith(("nop", "data16", "cs", "xchg", "(bad)")):
             yield int(m.group(1), 16) - start
 
@@ -197,7 +201,7 @@ def main():
             ]
             for function in SWEPT:
                 skip = prologue_end(binary, function) if level == 0 else 0
-                offsets = [o for o in instructions(binary, function) if o >= skip]
+                offsets = [o for o in instructions(binary, function, level > 0) if o >= skip]
                 checks.append(("each instruction of " + function, lambda f=function, offs=offsets: check_addresses(
                     binary, bias, ["%s+%d" % (f, o) for o in offs], directory, found)))
             for what, check in checks:

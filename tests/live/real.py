@@ -69,8 +69,9 @@ def redis_under_load():
         return subprocess.run(["redis-cli", "-p", port, *a], capture_output=True, text=True).stdout
 
     wait_for(lambda: cli("ping").strip() == "PONG", what="redis")
+    os.path.exists(data) and os.unlink(data)
     rec = start([RECORD, "-o", data, "--system-wide", "-p", str(server.pid), "-e",
-                 'reply = libc.so.6!write { fd, text = str(buf, 16), nbytes } if nbytes == 7'],
+                 'reply = libc.so.6!write { fd, text = str(buf, nbytes) } if nbytes == 7'],
                 stderr=subprocess.PIPE, text=True)
     wait_for(lambda: os.path.exists(data) or rec.poll() is not None, what="recording")
     subprocess.run(["redis-benchmark", "-p", port, "-t", "ping_mbulk", "-n", "2000", "-c", "8", "-q"],
