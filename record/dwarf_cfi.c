@@ -123,7 +123,7 @@ static bool base_by_register(struct gs_evaluation *ev, unsigned base, struct gs_
 	uint64_t ready;
 	bool has_now = simple_cfa(m, ev->c->pc, &now, &offset_now);
 
-	if (dwarf_entrypc(&ev->c->scopes[0], &low) != 0)
+	if (!gs_die_entry(ev->c->m, &ev->c->scopes[0], &low))
 		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "no frame base");
 	ready = gs_prologue_end(m, &ev->c->scopes[0], low);
 	if (simple_cfa(m, ready, &later, &offset_later) && later == base && ready != low) {

@@ -64,6 +64,37 @@ bool gs_die_link(Dwarf_Die *die, unsigned at, Dwarf_Die *out)
 	return dwarf_attr(die, at, &attr) && dwarf_formref_die(&attr, out) != NULL;
 }
 
+static bool begins_cold_part(const struct gs_module *m, uint64_t addr)
+{
+	const struct gs_symbol *s = gs_symbol_at(m, addr);
+
+	return s && s->addr == addr && strstr(s->name, ".cold");
+}
+
+bool gs_die_entry(const struct gs_module *m, Dwarf_Die *die, uint64_t *entry)
+{
+	Dwarf_Addr base, low, high, first = 0;
+	ptrdiff_t offset = 0;
+	bool any = false;
+
+	if (dwarf_entrypc(die, &low) == 0) {
+		*entry = low;
+		return true;
+	}
+	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
+		if (!begins_cold_part(m, low)) {
+			*entry = low;
+			return true;
+		}
+		if (!any)
+			first = low;
+		any = true;
+	}
+	if (any)
+		*entry = first;
+	return any;
+}
+
 /* ---- the walk ---- */
 
 struct walk {

@@ -483,10 +483,10 @@ static void function_location(struct query *q, Dwarf_Die *die, struct gs_locatio
 	size_t n;
 	const struct gs_instance *i = gs_index_instances(q->m, gs_ref_of(q->m, die), &n);
 
-	if (dwarf_entrypc(die, &entry) != 0) {
+	if (!gs_die_entry(q->m, die, &entry)) {
 		for (; n; n--, i++)
 			if (i->die == i->outer && gs_ref_die(q->m, i->die, &copy) &&
-			    dwarf_entrypc(&copy, &entry) == 0)
+			    gs_die_entry(q->m, &copy, &entry))
 				break;
 		if (!n) {
 			set_absent(out, GS_STATUS_OPTIMIZED_OUT, "the function was inlined");
@@ -638,7 +638,7 @@ const char *gs_context_readable_at(struct gs_context *c, const struct gs_variabl
 	    !dwarf_attr_integrate(&m->variables[var->handle - 1].die, DW_AT_location, &attr))
 		return NULL;
 	if (!is_location_list(&attr)) {
-		if (!needs_frame(&attr) || dwarf_entrypc(&c->scopes[0], &entry) != 0)
+		if (!needs_frame(&attr) || !gs_die_entry(c->m, &c->scopes[0], &entry))
 			return NULL;
 		best = gs_prologue_end(m, &c->scopes[0], entry);
 		return best > c->pc ? place_text(c, best) : NULL;

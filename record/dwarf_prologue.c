@@ -582,7 +582,7 @@ static const struct gs_prologue *prologue_of(struct gs_context *c)
 	c->prologue = r.p = gs_arena_alloc(&m->arena, sizeof(*r.p));
 	r.word = m->info.pointer_size;
 	r.sp = m->info.machine == EM_X86_64 ? 7 : 4;
-	if (!m->decoder.is_open || dwarf_entrypc(&c->scopes[0], &entry) != 0)
+	if (!m->decoder.is_open || !gs_die_entry(m, &c->scopes[0], &entry))
 		return r.p;
 	while ((at = dwarf_ranges(&c->scopes[0], at, &base, &low, &high)) > 0)
 		if (entry >= low && entry < high)

@@ -65,7 +65,7 @@ static bool descend(struct gs_context *c, const Dwarf_Die *target, const char *f
 	while (c->nscopes < GS_DIE_DEPTH_MAX &&
 	       child_with_pc(&at, c->pc, !target || !found, &child)) {
 		if (line && dwarf_tag(&child) == DW_TAG_inlined_subroutine &&
-		    dwarf_entrypc(&child, &entry) == 0 && entry == c->pc &&
+		    gs_die_entry(c->m, &child, &entry) && entry == c->pc &&
 		    dwarf_attr(&child, DW_AT_call_line, &attr) &&
 		    dwarf_formudata(&attr, &called) == 0 && called == line)
 			return true;

@@ -185,7 +185,7 @@ static void add_copy(struct gs_place_list *l, Dwarf_Die *die)
 	const struct gs_symbol *symbol;
 	uint64_t addr;
 
-	if (dwarf_entrypc(die, &entry) != 0 || !gs_elf_is_executable(l->m, entry))
+	if (!gs_die_entry(l->m, die, &entry) || !gs_elf_is_executable(l->m, entry))
 		return;
 	symbol = gs_symbol_at(l->m, entry);
 	if (symbol && symbol->addr == entry && strstr(symbol->name, ".part.")) {
@@ -200,15 +200,9 @@ static void add_copy(struct gs_place_list *l, Dwarf_Die *die)
 
 static void add_inlined(struct gs_place_list *l, Dwarf_Die *die)
 {
-	Dwarf_Addr entry, base, low, high;
+	Dwarf_Addr entry;
 
-	/* Without DW_AT_entry_pc and low_pc: where its first range begins. */
-	if (dwarf_entrypc(die, &entry) != 0) {
-		if (dwarf_ranges(die, 0, &base, &low, &high) <= 0)
-			return;
-		entry = low;
-	}
-	if (gs_elf_is_executable(l->m, entry))
+	if (gs_die_entry(l->m, die, &entry) && gs_elf_is_executable(l->m, entry))
 		gs_place_add(l, entry, entry, gs_context_new(l->m, entry, die), NULL);
 }
 
@@ -302,7 +296,7 @@ static void add_symbols(struct gs_place_list *l, const char *name, bool only_wit
 			note_ifunc(l, name);
 		/* A copy of a function that was moved out of it (f.cold) has no arguments of its
 		 * own. */
-		has_die = has_die && dwarf_entrypc(&die, &entry) == 0 && entry == s->addr;
+		has_die = has_die && gs_die_entry(l->m, &die, &entry) && entry == s->addr;
 		addr = gs_place_entry(m, has_die ? &die : NULL, s->addr);
 		gs_place_add(l, addr, s->addr, has_die ? gs_context_new(m, addr, &die) : NULL,
 			     s->name);

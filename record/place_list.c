@@ -61,7 +61,7 @@ static void count_copy(struct gs_function_row *row, Dwarf_Die *die)
 {
 	Dwarf_Addr entry;
 
-	if (dwarf_entrypc(die, &entry) != 0)
+	if (!gs_die_entry(m, die, &entry))
 		return;
 	row->ncopies++;
 	if (!row->link_addr || entry < row->link_addr)
@@ -82,7 +82,7 @@ static void add_entry(struct rows *r, const struct gs_index_entry *e)
 	if (!gs_ref_die(m, e->ref, &die))
 		return;
 	i = gs_index_instances(m, e->ref, &n);
-	if (n == 0 && dwarf_entrypc(&die, &entry) != 0)
+	if (n == 0 && !gs_die_entry(m, &die, &entry))
 		return;
 	name = gs_qualified_name(m, &die);
 	if (!matches(r->glob, name))
