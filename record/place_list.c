@@ -57,7 +57,7 @@ static struct gs_function_row *row_of(struct rows *r, const char *name)
 	return &r->rows[at];
 }
 
-static void count_copy(struct gs_function_row *row, Dwarf_Die *die)
+static void count_copy(const struct gs_module *m, struct gs_function_row *row, Dwarf_Die *die)
 {
 	Dwarf_Addr entry;
 
@@ -93,14 +93,14 @@ static void add_entry(struct rows *r, const struct gs_index_entry *e)
 		if (dwarf_decl_line(&die, &line) == 0 && line > 0)
 			row->line = (uint32_t)line;
 	}
-	count_copy(row, &die);
+	count_copy(m, row, &die);
 	for (; n; n--, i++) {
 		if (!gs_ref_die(m, i->die, &copy))
 			continue;
 		if (dwarf_tag(&copy) == DW_TAG_inlined_subroutine)
 			row->ninlined++;
 		else
-			count_copy(row, &copy);
+			count_copy(m, row, &copy);
 	}
 }
 
