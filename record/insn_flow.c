@@ -138,28 +138,100 @@ static bool is_reached(const struct graph *g, size_t self, const bool *kept)
 	return false;
 }
 
-void gs_flow_thin(const struct gs_code *code, uint64_t entry, const uint64_t *addrs,
-		  const size_t *order, size_t n, const uint64_t *leaders, size_t nleaders,
-		  bool *drop)
+static bool is_of_line(const struct gs_flow_line *line, uint64_t addr)
 {
-	struct graph g = {.code = code, .entry = gs_code_find(code, entry)};
+	size_t low = 0, high = line->nranges;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (line->ranges[mid][0] <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 && addr < line->ranges[low - 1][1];
+}
+
+/* Visits I on the way forward. False: a path has left the line. */
+static bool proceed(const struct graph *g, const struct gs_flow_line *line, size_t i,
+		    const bool *kept, uint8_t *seen, size_t *todo, size_t *n)
+{
+	if (i >= g->code->n)
+		return false;
+	if (kept[i] || seen[i])
+		return true;
+	if (!is_of_line(line, g->code->insns[i].addr))
+		return false;
+	seen[i] = 1;
+	todo[(*n)++] = i;
+	return true;
+}
+
+static bool follow(const struct graph *g, const struct gs_flow_line *line, size_t i,
+		   const bool *kept, uint8_t *seen, size_t *todo, size_t *n)
+{
+	const struct gs_insn *insn = &g->code->insns[i];
+
+	switch (insn->flow) {
+	case GS_FLOW_BRANCH:
+		if (!proceed(g, line, gs_code_find(g->code, insn->target), kept, seen, todo, n))
+			return false;
+		break;
+	case GS_FLOW_JUMP:
+		return proceed(g, line, gs_code_find(g->code, insn->target), kept, seen, todo, n);
+	case GS_FLOW_NEXT:
+	case GS_FLOW_CALL:
+		break;
+	default:
+		return false;
+	}
+	return is_fallen_into(g, i + 1) && proceed(g, line, i + 1, kept, seen, todo, n);
+}
+
+/* Whether every path from SELF meets a kept candidate before it leaves the line. */
+static bool always_meets(const struct graph *g, const struct gs_flow_line *line, size_t self,
+			 const bool *kept)
+{
+	size_t *todo GS_CLEANUP_FREE = gs_calloc(g->code->n + 1, sizeof(*todo));
+	uint8_t *seen GS_CLEANUP_FREE = gs_calloc(g->code->n + 1, 1);
+	size_t n = 0;
+
+	seen[self] = 1;
+	todo[n++] = self;
+	while (n) {
+		size_t i = todo[--n];
+
+		if (i + 1 >= g->code->n || !follow(g, line, i, kept, seen, todo, &n))
+			return false;
+	}
+	return true;
+}
+
+void gs_flow_thin(const struct gs_code *code, const struct gs_flow_line *line, bool *drop)
+{
+	struct graph g = {.code = code, .entry = gs_code_find(code, line->entry)};
 	bool *kept GS_CLEANUP_FREE = gs_calloc(code->n + 1, sizeof(*kept));
 
-	build(&g, leaders, nleaders);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = gs_code_find(code, addrs[i]);
+	build(&g, line->leaders, line->nleaders);
+	for (size_t i = 0; i < line->n; i++) {
+		size_t at = gs_code_find(code, line->addrs[i]);
 
 		if (at != SIZE_MAX)
 			kept[at] = true;
 	}
-	for (size_t i = 0; i < n; i++) {
-		size_t at = gs_code_find(code, addrs[order[i]]);
+	for (int forward = 0; forward < 2; forward++)
+		for (size_t i = 0; i < line->n; i++) {
+			size_t which = line->order[i], at = gs_code_find(code, line->addrs[which]);
 
-		if (at == SIZE_MAX || is_reached(&g, at, kept))
-			continue;
-		drop[order[i]] = true;
-		kept[at] = false;
-	}
+			if (at == SIZE_MAX || drop[which])
+				continue;
+			/* Without itself: a loop that only meets itself has met nothing. */
+			kept[at] = false;
+			drop[which] = forward ? always_meets(&g, line, at, kept)
+					      : !is_reached(&g, at, kept);
+			kept[at] = !drop[which];
+		}
 	free(g.edges);
 	free(g.is_leader);
 }

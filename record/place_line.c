@@ -58,7 +58,7 @@ static uint64_t move_past_prologue(struct gs_module *m, struct gs_context *c, ui
 	Dwarf_Addr entry;
 	uint64_t end;
 
-	if (dwarf_tag(function) != DW_TAG_subprogram || dwarf_entrypc(function, &entry) != 0 ||
+	if (dwarf_tag(function) != DW_TAG_subprogram || !gs_die_entry(m, function, &entry) ||
 	    entry != addr)
 		return addr;
 	end = gs_prologue_end(m, function, entry);
@@ -203,25 +203,53 @@ static void decode_function(struct gs_module *m, Dwarf_Die *function, struct gs_
 		gs_code_decode(m, ranges[i][0], ranges[i][1], code);
 }
 
-static void thin_group(struct gs_module *m, const struct candidate *c, size_t n, bool *drop)
+/* Code of the line in the unit: from each of its rows to the next row. */
+static uint64_t (*ranges_of_line(struct line_search *s, struct gs_context *c, size_t *n))[2]
+{
+	size_t unit = gs_unit_of(s->m, &c->cu), cap = 0;
+	uint64_t(*out)[2] = NULL;
+	const struct gs_unit_lines *t;
+
+	*n = 0;
+	if (unit == SIZE_MAX)
+		return NULL;
+	t = gs_lines_of_unit(s->m, unit);
+	for (size_t i = 0; i + 1 < t->nrows; i++) {
+		const struct gs_row *row = &t->rows[i];
+		uint64_t *range;
+
+		if (row->end_sequence || row->line != s->line ||
+		    !gs_path_has_suffix(t->files[row->file], s->file))
+			continue;
+		range = *GS_PUSH(out, *n, cap);
+		range[0] = row->addr;
+		range[1] = t->rows[i + 1].addr;
+	}
+	return out;
+}
+
+static void thin_group(struct line_search *s, const struct candidate *c, size_t n, bool *drop)
 {
 	struct gs_code code = {0};
 	uint64_t *addrs GS_CLEANUP_FREE = gs_calloc(n, sizeof(*addrs));
 	size_t *order GS_CLEANUP_FREE = gs_calloc(n, sizeof(*order));
-	uint64_t *leaders GS_CLEANUP_FREE = NULL;
-	size_t nleaders;
-	Dwarf_Addr entry;
+	uint64_t *leaders, (*ranges)[2];
+	struct gs_flow_line line = {.addrs = addrs, .order = order, .n = n};
 
-	if (n < 2 || !c->context || !m->decoder.is_open ||
-	    dwarf_entrypc(&c->context->scopes[0], &entry) != 0)
+	if (n < 2 || !c->context || !s->m->decoder.is_open ||
+	    !gs_die_entry(s->m, &c->context->scopes[0], &line.entry))
 		return;
-	decode_function(m, &c->context->scopes[0], &code);
+	decode_function(s->m, &c->context->scopes[0], &code);
 	for (size_t i = 0; i < n; i++)
 		addrs[i] = c[i].addr;
 	order_candidates(c, n, order);
-	leaders = leaders_of(m, c->context, &nleaders);
-	gs_flow_thin(&code, entry, addrs, order, n, leaders, nleaders, drop);
+	line.leaders = leaders = leaders_of(s->m, c->context, &line.nleaders);
+	ranges = ranges_of_line(s, c->context, &line.nranges);
+	line.ranges = (const uint64_t(*)[2])ranges;
+	gs_flow_thin(&code, &line, drop);
 	gs_code_deinit(&code);
+	free(leaders);
+	free(ranges);
 }
 
 static void add_sites(struct line_search *s, struct gs_place_list *l)
@@ -234,7 +262,7 @@ static void add_sites(struct line_search *s, struct gs_place_list *l)
 	for (size_t i = 0; i < s->n; i = end) {
 		for (end = i + 1; end < s->n && s->found[end].group == s->found[i].group;)
 			end++;
-		thin_group(s->m, &s->found[i], end - i, &drop[i]);
+		thin_group(s, &s->found[i], end - i, &drop[i]);
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		const struct candidate *c = &s->found[i];
