@@ -76,9 +76,13 @@ $(B)/%.o: %.c
 
 unit_src := $(sort $(wildcard tests/unit/*.c))
 unit_of = $(patsubst tests/unit/%.c,$(B)/unit/%.t,$(filter tests/unit/$(1)_%.c,$(unit_src)))
-helper_src := $(sort $(wildcard tests/lib/*.c))
+# What a folder's tests share, as an archive: a test with fakes of its own takes nothing that it does not name.
+helpers_of = $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tests/lib/$(1)_*.c)))
 define unit_rule
-$(call unit_of,$(1)): $(B)/unit/%.t: $(B)/tests/unit/%.o $$(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/$(1)_*.c)) $(needs_$(1))
+$(B)/libtests_$(1).a: $(call helpers_of,$(1))
+	$$(call say,AR,$$@)
+	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $(AR) rcs $$@ $$^
+$(call unit_of,$(1)): $(B)/unit/%.t: $(B)/tests/unit/%.o $(B)/libtests_$(1).a $(needs_$(1))
 	$$(call say,LINK,$$@)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(GS_CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(libs_$(1))
