@@ -148,7 +148,8 @@ static void emit_restart(struct gs_gen *g, gs_label again)
 	gs_emit_bind(&g->e, g->restart);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_LIMIT, BPF_REG_2);
 	gs_emit_mov(&g->e, GS_R_ADDR, BPF_REG_1);
-	/* Two bytes: the verifier does not track what is in them, so it cannot tell the restarts apart. */
+	/* Two bytes: the verifier does not track what is in them, so it cannot tell the restarts
+	 * apart. */
 	gs_emit_store(&g->e, BPF_H, BPF_REG_10, GS_FP_LAST, BPF_REG_3);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_3, BPF_REG_10, GS_FP_RETRIES);
 	gs_emit_alui(&g->e, BPF_ADD, BPF_REG_3, 1);

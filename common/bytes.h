@@ -58,7 +58,8 @@ static inline int64_t gs_unzigzag(uint64_t v)
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
 }
 
-/* Unaligned loads of a captured value: SIZE 1..8 bytes, zero-extended, in the target's byte order. */
+/* Unaligned loads of a captured value: SIZE 1..8 bytes, zero-extended, in the target's byte order.
+ */
 uint64_t gs_load_uint(const void *p, size_t size, bool big_endian);
 int64_t gs_load_int(const void *p, size_t size, bool big_endian); /* sign-extended */
 

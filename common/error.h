@@ -60,11 +60,11 @@ static inline void gs_error_cleanup(struct gs_error **err)
 #define GS_CLEANUP_ERROR __attribute__((cleanup(gs_error_cleanup)))
 
 /* if ((err = f())) return err; */
-#define GS_TRY(expr)                                                                               \
-	do {                                                                                       \
-		struct gs_error *gs_try_err_ = (expr);                                             \
-		if (gs_try_err_)                                                                   \
-			return gs_try_err_;                                                        \
+#define GS_TRY(expr)                                   \
+	do {                                           \
+		struct gs_error *gs_try_err_ = (expr); \
+		if (gs_try_err_)                       \
+			return gs_try_err_;            \
 	} while (0)
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The one expression language: C expressions in probes ({ req->uri }, if n > 3) and in reports
- * (--where, --hist) are lexed, parsed and type-checked here; record/ lowers the checked tree to a capture
- * plan, report/ evaluates it over captured values.
+ * (--where, --hist) are lexed, parsed and type-checked here; record/ lowers the checked tree to a
+ * capture plan, report/ evaluates it over captured values.
  *
  *   text -> gs_expr_parse -> tree -> gs_expr_check(scope) -> typed tree -> lowered | evaluated
  *
- * All trees live in an arena and are immutable after checking. Offsets in nodes are bytes in the text
- * that was parsed, so that every later error has its caret.
+ * All trees live in an arena and are immutable after checking. Offsets in nodes are bytes in the
+ * text that was parsed, so that every later error has its caret.
  */
 #ifndef GS_COMMON_EXPR_H
 #define GS_COMMON_EXPR_H
@@ -24,26 +24,27 @@
 
 enum gs_tok_kind {
 	GS_TOK_END,
-	GS_TOK_NAME,	/* identifier, with C++ scopes (a::b) and template arguments as far as unambiguous */
-	GS_TOK_DOLLAR,	/* $name: text includes the $ */
-	GS_TOK_NUMBER,	/* integer literal, any C base and suffix, also 0b and ' separators */
-	GS_TOK_FLOAT,	/* floating literal, decimal and hexadecimal */
-	GS_TOK_CHAR,	/* 'x' */
-	GS_TOK_STRING,	/* "x" */
-	GS_TOK_QUOTED,	/* 'quoted name' of more than one character that is not an escape: a name */
-	GS_TOK_PUNCT,	/* operator; `op' tells */
+	GS_TOK_NAME,   /* identifier, with C++ scopes (a::b) and template arguments as far as
+			  unambiguous */
+	GS_TOK_DOLLAR, /* $name: text includes the $ */
+	GS_TOK_NUMBER, /* integer literal, any C base and suffix, also 0b and ' separators */
+	GS_TOK_FLOAT,  /* floating literal, decimal and hexadecimal */
+	GS_TOK_CHAR,   /* 'x' */
+	GS_TOK_STRING, /* "x" */
+	GS_TOK_QUOTED, /* 'quoted name' of more than one character that is not an escape: a name */
+	GS_TOK_PUNCT,  /* operator; `op' tells */
 };
 
 struct gs_tok {
 	enum gs_tok_kind kind;
-	size_t start, len;	/* in the text */
-	char op[4];		/* PUNCT: "->", ">>", "&&", "." ... NUL-terminated */
-	uint64_t number;	/* NUMBER, CHAR */
-	bool is_unsigned;	/* NUMBER: u suffix, or hex/octal that does not fit signed */
-	uint8_t width;		/* NUMBER: 4 or 8 by C's rules (LP64) and suffix */
-	double real;		/* FLOAT */
-	bool is_float;		/* FLOAT: f suffix */
-	const char *string;	/* STRING, NAME, DOLLAR, QUOTED: decoded bytes in the arena */
+	size_t start, len;  /* in the text */
+	char op[4];	    /* PUNCT: "->", ">>", "&&", "." ... NUL-terminated */
+	uint64_t number;    /* NUMBER, CHAR */
+	bool is_unsigned;   /* NUMBER: u suffix, or hex/octal that does not fit signed */
+	uint8_t width;	    /* NUMBER: 4 or 8 by C's rules (LP64) and suffix */
+	double real;	    /* FLOAT */
+	bool is_float;	    /* FLOAT: f suffix */
+	const char *string; /* STRING, NAME, DOLLAR, QUOTED: decoded bytes in the arena */
 	size_t string_len;
 };
 
@@ -52,7 +53,8 @@ struct gs_lexer {
 	size_t pos, end;
 	struct gs_arena *arena;
 };
-/* Next token; lexical faults (bad escape, unterminated string, number too large) are errors with span. */
+/* Next token; lexical faults (bad escape, unterminated string, number too large) are errors with
+ * span. */
 struct gs_error *gs_lex_next(struct gs_lexer *lex, struct gs_tok *tok);
 
 /* ---- tree ---- */
@@ -77,32 +79,53 @@ enum gs_expr_kind {
 
 enum gs_expr_op {
 	GS_OPR_NONE,
-	GS_OPR_POS, GS_OPR_NEG, GS_OPR_BITNOT, GS_OPR_NOT, GS_OPR_DEREF, GS_OPR_ADDR,
-	GS_OPR_MUL, GS_OPR_DIV, GS_OPR_MOD, GS_OPR_ADD, GS_OPR_SUB, GS_OPR_SHL, GS_OPR_SHR,
-	GS_OPR_LT, GS_OPR_LE, GS_OPR_GT, GS_OPR_GE, GS_OPR_EQ, GS_OPR_NE,
-	GS_OPR_AND, GS_OPR_XOR, GS_OPR_OR, GS_OPR_LAND, GS_OPR_LOR,
+	GS_OPR_POS,
+	GS_OPR_NEG,
+	GS_OPR_BITNOT,
+	GS_OPR_NOT,
+	GS_OPR_DEREF,
+	GS_OPR_ADDR,
+	GS_OPR_MUL,
+	GS_OPR_DIV,
+	GS_OPR_MOD,
+	GS_OPR_ADD,
+	GS_OPR_SUB,
+	GS_OPR_SHL,
+	GS_OPR_SHR,
+	GS_OPR_LT,
+	GS_OPR_LE,
+	GS_OPR_GT,
+	GS_OPR_GE,
+	GS_OPR_EQ,
+	GS_OPR_NE,
+	GS_OPR_AND,
+	GS_OPR_XOR,
+	GS_OPR_OR,
+	GS_OPR_LAND,
+	GS_OPR_LOR,
 };
 
 /* A type as written: `struct req **', `unsigned long', `u64 [4]'. */
 struct gs_type_name {
-	const char *base;      /* "struct req", "unsigned long" (canonical order), "ns::T<int>" */
-	uint32_t npointers;    /* number of * */
-	uint32_t nouter;       /* number of * in `T (*)[4]': pointers to the array */
-	uint64_t dims[4];      /* array dimensions, outermost first */
+	const char *base;   /* "struct req", "unsigned long" (canonical order), "ns::T<int>" */
+	uint32_t npointers; /* number of * */
+	uint32_t nouter;    /* number of * in `T (*)[4]': pointers to the array */
+	uint64_t dims[4];   /* array dimensions, outermost first */
 	uint32_t ndims;
 	bool is_const;
 };
 
 /*
  * What the parser leaves in the fields of each kind, beyond the obvious:
- *  NUMBER, FLOAT  type_name is the literal's type ("int", "unsigned int", "long", "unsigned long", "float",
- *                 "double"); a character literal is an "int" with its byte in string, string_len = 1.
- *  NAME           `a::b::c' has qualifier `a::b' and name `c' (a function's static or a C++ name: the scope
- *                 tells); `file.c::f::v' has `file.c' and `f::v'; `::v' (global scope) has qualifier "".
- *  CALL           name is "str", "buf", "starts_with", "contains", "container_of", "list" or "entry"
- *                 ($entry). `$str(p)' is str(p) even where a variable is called str; qualifier is then "$".
- *                 container_of(p, T, m): args p, m; type_name T. list(head, next, n): args head, next, n.
- *                 m and next are designators (NAME, or MEMBER `.' and INDEX over it): not evaluated.
+ *  NUMBER, FLOAT  type_name is the literal's type ("int", "unsigned int", "long", "unsigned long",
+ * "float", "double"); a character literal is an "int" with its byte in string, string_len = 1. NAME
+ * `a::b::c' has qualifier `a::b' and name `c' (a function's static or a C++ name: the scope tells);
+ * `file.c::f::v' has `file.c' and `f::v'; `::v' (global scope) has qualifier "". CALL name is
+ * "str", "buf", "starts_with", "contains", "container_of", "list" or "entry"
+ *                 ($entry). `$str(p)' is str(p) even where a variable is called str; qualifier is
+ * then "$". container_of(p, T, m): args p, m; type_name T. list(head, next, n): args head, next, n.
+ *                 m and next are designators (NAME, or MEMBER `.' and INDEX over it): not
+ * evaluated.
  */
 struct gs_expr {
 	enum gs_expr_kind kind;
@@ -121,25 +144,25 @@ struct gs_expr {
 	struct gs_type_name *type_name; /* CAST, SIZEOF of a type, container_of's second argument */
 
 	/* Set by gs_expr_check: */
-	gs_type_id type;    /* void * sized things included; arrays are not decayed here */
-	bool is_lvalue;	    /* has an address or a register home */
-	bool is_register;   /* no address: & is refused; arrays there do not decay */
-	bool implicit;	    /* made by the checker: not in the text, skipped by print and equal */
-	bool is_constant;   /* `number' (extended to 64 bits by the type) or `real' is the value */
-	uint64_t binding;   /* NAME, BUILTIN: what the scope gave */
+	gs_type_id type;     /* void * sized things included; arrays are not decayed here */
+	bool is_lvalue;	     /* has an address or a register home */
+	bool is_register;    /* no address: & is refused; arrays there do not decay */
+	bool implicit;	     /* made by the checker: not in the text, skipped by print and equal */
+	bool is_constant;    /* `number' (extended to 64 bits by the type) or `real' is the value */
+	uint64_t binding;    /* NAME, BUILTIN: what the scope gave */
 	uint64_t bit_offset; /* MEMBER: from the start of the (pointed-to) aggregate */
 	uint32_t bit_size;   /* MEMBER: bit-field width, or 0 */
-	/*
-	 * Implicit conversions are explicit CAST nodes (without type_name) after checking: operands of
-	 * arithmetic have one common type, comparisons too; integer promotions done; array operands used
-	 * as pointers are wrapped in an ADDR node of pointer type. Pointer arithmetic is left as ADD/SUB
-	 * with a pointer operand: the lowering multiplies by the element size.
-	 */
+			     /*
+			      * Implicit conversions are explicit CAST nodes (without type_name) after checking: operands
+			      * of		      arithmetic have one common type, comparisons too; integer promotions done; array
+			      * operands used		      as pointers are wrapped in an ADDR node of pointer type. Pointer arithmetic
+			      * is left as ADD/SUB		      with a pointer operand: the lowering multiplies by the element size.
+			      */
 };
 
 /*
- * is_type: whether NAME is a type in the program, to tell `(T)*p' from `(a)*p'; may be NULL (then only
- * C's keywords, struct/union/enum tags and `(NAME *...)' are casts).
+ * is_type: whether NAME is a type in the program, to tell `(T)*p' from `(a)*p'; may be NULL (then
+ * only C's keywords, struct/union/enum tags and `(NAME *...)' are casts).
  */
 struct gs_parse_hooks {
 	bool (*is_type)(void *ctx, const char *name, size_t len);
@@ -147,7 +170,8 @@ struct gs_parse_hooks {
 };
 
 /*
- * Parses an expression of `text' from byte `start' on. With `stop' set, ends before a top-level `,',
+ * Parses an expression of `text' from byte `start' on. With `stop' set, ends before a top-level
+ * `,',
  * `}' or end and gives the offset there; without, everything must be consumed. Precedence and
  * associativity are C's; `@' binds tighter than `*' multiplication, looser than unary, as in gdb.
  * Caps: 64 nesting levels, 1024 nodes, 4096 bytes.
@@ -179,37 +203,40 @@ struct gs_scope {
 				      struct gs_symbol *sym);
 	struct gs_error *(*find_builtin)(void *ctx, const char *name, struct gs_symbol *sym);
 	/*
-	 * NAME is "struct req", "union u", "enum e", "class c", a typedef or a C++ type ("ns::T<int>"); of C's
-	 * base types only "char" and "long double", whose form is the ABI's, with a fallback to that of x86.
-	 * The checker knows size_t and the types of <stdint.h> where the program does not.
+	 * NAME is "struct req", "union u", "enum e", "class c", a typedef or a C++ type
+	 * ("ns::T<int>"); of C's base types only "char" and "long double", whose form is the ABI's,
+	 * with a fallback to that of x86. The checker knows size_t and the types of <stdint.h>
+	 * where the program does not.
 	 */
 	struct gs_error *(*find_type)(void *ctx, const char *name, gs_type_id *id);
 	/*
-	 * A hook for the report: called on every node before it is checked; when it knows the whole tree
-	 * (an item captured by equal expression) it sets type and binding (and bit_size, if the item is a
-	 * bit-field: it promotes by it), kind becomes NAME, and true is returned. May be NULL.
+	 * A hook for the report: called on every node before it is checked; when it knows the whole
+	 * tree (an item captured by equal expression) it sets type and binding (and bit_size, if
+	 * the item is a bit-field: it promotes by it), kind becomes NAME, and true is returned. May
+	 * be NULL.
 	 */
 	bool (*find_tree)(void *ctx, struct gs_expr *e);
 	/*
-	 * Called with true before the operand of $entry(...) is checked and with false after it, so that
-	 * its names can be looked up where the function begins. May be NULL.
+	 * Called with true before the operand of $entry(...) is checked and with false after it, so
+	 * that its names can be looked up where the function begins. May be NULL.
 	 */
 	void (*in_entry)(void *ctx, bool inside);
 };
 
 /*
- * Resolves and types the tree in place, by C's rules (integer promotions, usual arithmetic conversions, LP64
- * or ILP32 by pointer_size), folds constants. Errors have spans; for a mismatch both types in C syntax;
- * for a missing member the nearest ones. A string literal may only be compared (== !=) with a char pointer
- * or char array, or be an argument of str/starts_with/contains.
+ * Resolves and types the tree in place, by C's rules (integer promotions, usual arithmetic
+ * conversions, LP64 or ILP32 by pointer_size), folds constants. Errors have spans; for a mismatch
+ * both types in C syntax; for a missing member the nearest ones. A string literal may only be
+ * compared (== !=) with a char pointer or char array, or be an argument of
+ * str/starts_with/contains.
  */
 struct gs_error *gs_expr_check(struct gs_expr *e, const char *text, struct gs_arena *arena,
 			       const struct gs_scope *scope);
 
 /*
- * As gs_expr_check, for a place that needs one number or pointer (a condition, --hist): *e becomes the
- * referent of a C++ reference, an array its address; anything else is an error that names WHAT ("the
- * condition") and shows the type. A condition is true when the value is not 0.
+ * As gs_expr_check, for a place that needs one number or pointer (a condition, --hist): *e becomes
+ * the referent of a C++ reference, an array its address; anything else is an error that names WHAT
+ * ("the condition") and shows the type. A condition is true when the value is not 0.
  */
 struct gs_error *gs_expr_check_scalar(struct gs_expr **e, const char *what, const char *text,
 				      struct gs_arena *arena, const struct gs_scope *scope);

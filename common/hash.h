@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CRC-32C (Castagnoli, RFC 3720 appendix B.4). Start with crc = 0; chainable. SSE4.2 when present. */
+/* CRC-32C (Castagnoli, RFC 3720 appendix B.4). Start with crc = 0; chainable. SSE4.2 when present.
+ */
 uint32_t gs_crc32c(uint32_t crc, const void *p, size_t n);
 
 /* 64-bit non-cryptographic hash for tables in memory; never written to files. */

@@ -18,8 +18,8 @@
 
 #define GS_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-void *gs_malloc(size_t size);		     /* uninitialised; size 0 gives a unique pointer */
-void *gs_calloc(size_t n, size_t size);	     /* zeroed; n * size is checked */
+void *gs_malloc(size_t size);			  /* uninitialised; size 0 gives a unique pointer */
+void *gs_calloc(size_t n, size_t size);		  /* zeroed; n * size is checked */
 void *gs_realloc(void *p, size_t n, size_t size); /* n * size is checked */
 char *gs_strdup(const char *s);
 char *gs_strndup(const char *s, size_t n);
@@ -30,8 +30,8 @@ char *gs_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * GS_PUSH(array, n, cap) returns a pointer to a new zeroed element at the end.
  */
 void *gs_grow(void *array, size_t *cap, size_t need, size_t size);
-#define GS_PUSH(array, n, cap)                                                                     \
-	((array) = gs_grow((array), &(cap), (size_t)(n) + 1, sizeof(*(array))),                    \
+#define GS_PUSH(array, n, cap)                                                  \
+	((array) = gs_grow((array), &(cap), (size_t)(n) + 1, sizeof(*(array))), \
 	 memset(&(array)[(n)], 0, sizeof(*(array))), &(array)[(n)++])
 
 static inline void gs_free_cleanup(void *p)

@@ -17,11 +17,11 @@
  * U+200E/F, U+202A..E, U+2066..9), line separators and invalid bytes do not.
  *   GS_ESCAPE_C     for text output inside double quotes: \n \t \" \\ and \ooo octal as gdb does;
  *                   an invalid byte is octal.
- *   GS_ESCAPE_JSON  inside a JSON string: RFC 8259 escapes, \u00XX; bidi controls as \uXXXX; an invalid
- *                   byte becomes the four characters \xHH (backslash escaped: "\\xHH").
- *   GS_ESCAPE_PLAIN for names and messages outside quotes: as C, but quotes and backslash pass.
- *   GS_ESCAPE_CSV   cell content (quoting is the CSV writer's): text passes, control characters other
- *                   than \n and \t, bidi controls and invalid bytes become \xHH (\u{XXXX} for bidi).
+ *   GS_ESCAPE_JSON  inside a JSON string: RFC 8259 escapes, \u00XX; bidi controls as \uXXXX; an
+ * invalid byte becomes the four characters \xHH (backslash escaped: "\\xHH"). GS_ESCAPE_PLAIN for
+ * names and messages outside quotes: as C, but quotes and backslash pass. GS_ESCAPE_CSV   cell
+ * content (quoting is the CSV writer's): text passes, control characters other than \n and \t, bidi
+ * controls and invalid bytes become \xHH (\u{XXXX} for bidi).
  */
 enum gs_escape { GS_ESCAPE_C, GS_ESCAPE_JSON, GS_ESCAPE_PLAIN, GS_ESCAPE_CSV };
 void gs_escape(struct gs_buf *out, const void *s, size_t n, enum gs_escape mode);

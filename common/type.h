@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Types: the vocabulary shared by recorder and reporter. A table of immutable types that were derived
- * from DWARF (or built by hand in tests), addressed by id.
+ * Types: the vocabulary shared by recorder and reporter. A table of immutable types that were
+ * derived from DWARF (or built by hand in tests), addressed by id.
  *
- * In the flow: record/ imports them from DWARF, common/ checks expressions against them, format/ stores
- * the table in the file, report/ decodes captured bytes by them.
+ * In the flow: record/ imports them from DWARF, common/ checks expressions against them, format/
+ * stores the table in the file, report/ decodes captured bytes by them.
  *
  * Invariants (kept by gs_types_add, verified by the file reader):
  *  - id 0 is void, always present;
- *  - by-value references (member, element, typedef and qualifier targets, enum underlying types) point
- *    to smaller ids: cycles cannot exist; pointer, reference and function targets may point forwards;
+ *  - by-value references (member, element, typedef and qualifier targets, enum underlying types)
+ * point to smaller ids: cycles cannot exist; pointer, reference and function targets may point
+ * forwards;
  *  - every name is valid UTF-8 without control characters (others are escaped on import).
  */
 #ifndef GS_COMMON_TYPE_H
@@ -30,10 +31,11 @@ typedef uint32_t gs_type_id;
 enum gs_type_kind {
 	GS_KIND_VOID = 0,
 	GS_KIND_BOOL = 1,
-	GS_KIND_INT = 2,       /* flags: SIGNED, CHAR; 1..16 bytes */
-	GS_KIND_FLOAT = 3,     /* encoding: enum gs_float_format */
-	GS_KIND_COMPLEX = 4,   /* two floats; encoding as FLOAT, byte_size the whole */
-	GS_KIND_ENUM = 5,      /* target: underlying integer (0 when unknown: use byte_size and SIGNED) */
+	GS_KIND_INT = 2,     /* flags: SIGNED, CHAR; 1..16 bytes */
+	GS_KIND_FLOAT = 3,   /* encoding: enum gs_float_format */
+	GS_KIND_COMPLEX = 4, /* two floats; encoding as FLOAT, byte_size the whole */
+	GS_KIND_ENUM =
+		5, /* target: underlying integer (0 when unknown: use byte_size and SIGNED) */
 	GS_KIND_POINTER = 6,   /* target */
 	GS_KIND_REFERENCE = 7, /* target; stored as an address */
 	GS_KIND_RVALUE_REFERENCE = 8,
@@ -41,12 +43,12 @@ enum gs_type_kind {
 	GS_KIND_STRUCT = 10,
 	GS_KIND_UNION = 11,
 	GS_KIND_CLASS = 12,
-	GS_KIND_ARRAY = 13,	/* target: element; count; stride; multi-dimensional = array of array */
-	GS_KIND_TYPEDEF = 14,	/* target */
-	GS_KIND_CONST = 15,	/* target */
-	GS_KIND_VOLATILE = 16,	/* target */
-	GS_KIND_RESTRICT = 17,	/* target */
-	GS_KIND_ATOMIC = 18,	/* target */
+	GS_KIND_ARRAY = 13, /* target: element; count; stride; multi-dimensional = array of array */
+	GS_KIND_TYPEDEF = 14,	     /* target */
+	GS_KIND_CONST = 15,	     /* target */
+	GS_KIND_VOLATILE = 16,	     /* target */
+	GS_KIND_RESTRICT = 17,	     /* target */
+	GS_KIND_ATOMIC = 18,	     /* target */
 	GS_KIND_MEMBER_POINTER = 19, /* target: pointed-to type; containing: class */
 	GS_KIND_UNSPECIFIED = 20,    /* decltype(nullptr) and the like; shown as an address */
 	/* 21.. reserved: variant part (Rust), container (C++ library), template parameters */
@@ -54,13 +56,14 @@ enum gs_type_kind {
 
 enum gs_type_flags {
 	GS_TYPE_SIGNED = 1 << 0,
-	GS_TYPE_CHAR = 1 << 1,	      /* a character type: `char', `signed char', `unsigned char' */
-	GS_TYPE_PLAIN_CHAR = 1 << 2,  /* C's `char' itself: pointers to it and arrays of it are strings */
-	GS_TYPE_UTF = 1 << 3,	      /* char8_t, char16_t, char32_t, (wchar_t by name) */
-	GS_TYPE_FLAG_ENUM = 1 << 4,   /* all enumerators are single bits, disjoint (or zero): A|B */
-	GS_TYPE_INCOMPLETE = 1 << 5,  /* a declaration only */
-	GS_TYPE_ENUM_CLASS = 1 << 6,  /* C++ scoped enumeration */
-	GS_TYPE_VECTOR = 1 << 7,      /* GNU vector type (an array) */
+	GS_TYPE_CHAR = 1 << 1, /* a character type: `char', `signed char', `unsigned char' */
+	GS_TYPE_PLAIN_CHAR =
+		1 << 2,	      /* C's `char' itself: pointers to it and arrays of it are strings */
+	GS_TYPE_UTF = 1 << 3, /* char8_t, char16_t, char32_t, (wchar_t by name) */
+	GS_TYPE_FLAG_ENUM = 1 << 4,  /* all enumerators are single bits, disjoint (or zero): A|B */
+	GS_TYPE_INCOMPLETE = 1 << 5, /* a declaration only */
+	GS_TYPE_ENUM_CLASS = 1 << 6, /* C++ scoped enumeration */
+	GS_TYPE_VECTOR = 1 << 7,     /* GNU vector type (an array) */
 	GS_TYPE_COUNT_UNKNOWN = 1 << 8, /* flexible or unbounded array: count is 0 */
 	GS_TYPE_PROTOTYPED = 1 << 9,
 	GS_TYPE_VARARGS = 1 << 10,
@@ -86,8 +89,8 @@ struct gs_member {
 	gs_type_id type;
 	uint32_t flags;
 	/*
-	 * From the start of the aggregate. For bit-fields this is DWARF 5's DW_AT_data_bit_offset (older
-	 * forms are converted on import): on little-endian targets the position of the least
+	 * From the start of the aggregate. For bit-fields this is DWARF 5's DW_AT_data_bit_offset
+	 * (older forms are converted on import): on little-endian targets the position of the least
 	 * significant bit, on big-endian targets of the most significant one.
 	 */
 	uint64_t bit_offset;
@@ -121,8 +124,8 @@ struct gs_types *gs_types_new(void);
 void gs_types_free(struct gs_types *t);
 
 /*
- * Adds a copy of *TYPE (names and members are copied into the table) and gives its id. An equal type
- * (same shape, names and ids) gives the id that it already has, except POINTERs reserved with
+ * Adds a copy of *TYPE (names and members are copied into the table) and gives its id. An equal
+ * type (same shape, names and ids) gives the id that it already has, except POINTERs reserved with
  * gs_types_reserve. Checks the invariants; a violation is GS_ERR_DAMAGED.
  */
 struct gs_error *gs_types_add(struct gs_types *t, const struct gs_type *type, gs_type_id *id);
@@ -148,8 +151,8 @@ static inline bool gs_kind_is_aggregate(unsigned kind)
 	return kind == GS_KIND_STRUCT || kind == GS_KIND_UNION || kind == GS_KIND_CLASS;
 }
 bool gs_type_is_integral(const struct gs_types *t, gs_type_id id); /* bool, int, char, enum */
-bool gs_type_is_signed(const struct gs_types *t, gs_type_id id);   /* integral; enums by underlying */
-bool gs_type_is_pointer(const struct gs_types *t, gs_type_id id);  /* POINTER after stripping */
+bool gs_type_is_signed(const struct gs_types *t, gs_type_id id); /* integral; enums by underlying */
+bool gs_type_is_pointer(const struct gs_types *t, gs_type_id id); /* POINTER after stripping */
 /* `char *' (const or not): captured with its string, shown as a string. */
 bool gs_type_is_char_pointer(const struct gs_types *t, gs_type_id id);
 /* `char[]': shown as a string. */
@@ -160,8 +163,8 @@ uint64_t gs_type_size(const struct gs_types *t, gs_type_id id);
 bool gs_type_equal(const struct gs_types *t, gs_type_id a, gs_type_id b);
 
 /*
- * Finds member NAME, also in anonymous members and base classes. *bit_offset is from the start of ID.
- * False when there is none; *ambiguous (may be NULL) is set when several bases have it.
+ * Finds member NAME, also in anonymous members and base classes. *bit_offset is from the start of
+ * ID. False when there is none; *ambiguous (may be NULL) is set when several bases have it.
  */
 bool gs_type_find_member(const struct gs_types *t, gs_type_id id, const char *name, size_t len,
 			 struct gs_member *member, uint64_t *bit_offset, bool *ambiguous);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a recording says about itself: session, modules, probes, schemas, sites, processes, maps, clock,
- * counters, symbols. Plain data, shared by resolver (which makes most of it), writer, and reader.
+ * What a recording says about itself: session, modules, probes, schemas, sites, processes, maps,
+ * clock, counters, symbols. Plain data, shared by resolver (which makes most of it), writer, and
+ * reader.
  *
  *   event -> site -> { probe, schema, module };  schema -> items -> types
  *
- * Ids are dense from 0 within their table. Strings are UTF-8 (the writer escapes what is not), owned by the
- * arena of whoever filled the structure.
+ * Ids are dense from 0 within their table. Strings are UTF-8 (the writer escapes what is not),
+ * owned by the arena of whoever filled the structure.
  */
 #ifndef GS_FORMAT_META_H
 #define GS_FORMAT_META_H
@@ -23,17 +24,17 @@
 #define GS_NONE UINT32_MAX
 
 struct gs_meta_session {
-	const char *version;	 /* of gs-record */
-	const char *command;	 /* command line of gs-record, shell-quoted */
+	const char *version;			 /* of gs-record */
+	const char *command;			 /* command line of gs-record, shell-quoted */
 	const char *hostname, *kernel, *machine; /* uname */
-	const char *target;	 /* "command", "pids", "system" and what: for --info */
+	const char *target; /* "command", "pids", "system" and what: for --info */
 	uint64_t start_mono_ns, start_unix_ns; /* when recording was enabled: ts 0 */
 	uint32_t ncpus;
 	uint32_t string_limit, array_limit, depth; /* options in force */
 	uint64_t buffer_bytes;
 	uint32_t recorder_pid;
 	uint32_t page_size;
-	uint8_t big_endian; /* of captured target bytes */
+	uint8_t big_endian;   /* of captured target bytes */
 	uint8_t pointer_size; /* of the main module; each module has its own */
 };
 
@@ -64,17 +65,18 @@ struct gs_meta_probe {
 };
 
 enum gs_schema_item_flags {
-	GS_SCHEMA_ARG = 1 << 0,	  /* from $args */
-	GS_SCHEMA_LOCAL = 1 << 1, /* from $locals */
-	GS_SCHEMA_REG = 1 << 2,	  /* from $regs */
+	GS_SCHEMA_ARG = 1 << 0,	   /* from $args */
+	GS_SCHEMA_LOCAL = 1 << 1,  /* from $locals */
+	GS_SCHEMA_REG = 1 << 2,	   /* from $regs */
 	GS_SCHEMA_STRING = 1 << 3, /* variable: a C string (its NUL not captured) */
-	GS_SCHEMA_COMM = 1 << 4,  /* 16 bytes, shown up to NUL */
+	GS_SCHEMA_COMM = 1 << 4,   /* 16 bytes, shown up to NUL */
 };
 
 /*
- * One captured thing. Top-level items (parent NONE) are what the user asked for. Items with a parent are the
- * pointees that were captured with it: the pointer at byte parent_offset of the parent's bytes leads to
- * them. A string item has type `char []', a slice an array with COUNT_UNKNOWN, both by captured length.
+ * One captured thing. Top-level items (parent NONE) are what the user asked for. Items with a
+ * parent are the pointees that were captured with it: the pointer at byte parent_offset of the
+ * parent's bytes leads to them. A string item has type `char []', a slice an array with
+ * COUNT_UNKNOWN, both by captured length.
  */
 struct gs_meta_item {
 	const char *key;  /* NAME, or text as written; the variable's name for $args and $locals */
@@ -200,8 +202,8 @@ struct gs_meta {
 	size_t modules_cap, probes_cap, schemas_cap, sites_cap, processes_cap, maps_cap, clocks_cap,
 		counters_cap, symbols_cap;
 	/*
-	 * Reader only: id in `types' of each type of the file. They differ once somebody has added types of
-	 * their own (expressions of a report) between two reads.
+	 * Reader only: id in `types' of each type of the file. They differ once somebody has added
+	 * types of their own (expressions of a report) between two reads.
 	 */
 	gs_type_id *type_map;
 	size_t ntype_map, type_map_cap;
@@ -213,24 +215,36 @@ void gs_meta_deinit(struct gs_meta *m);
 struct gs_error *gs_schema_layout(const struct gs_meta_schema *s, struct gs_layout *out);
 
 /*
- * Serialisation of the tables, shared by the file's metadata blocks and by the resolver's messages. Each
- * read appends to (or replaces by id in) META and verifies all references; GS_ERR_DAMAGED otherwise.
+ * Serialisation of the tables, shared by the file's metadata blocks and by the resolver's messages.
+ * Each read appends to (or replaces by id in) META and verifies all references; GS_ERR_DAMAGED
+ * otherwise.
  */
 enum gs_meta_table {
-	GS_META_SESSION, GS_META_MODULES, GS_META_TYPES, GS_META_PROBES, GS_META_SCHEMAS, GS_META_SITES,
-	GS_META_PROCESSES, GS_META_MAPS, GS_META_CLOCK, GS_META_COUNTERS, GS_META_SYMBOLS, GS_META_END,
+	GS_META_SESSION,
+	GS_META_MODULES,
+	GS_META_TYPES,
+	GS_META_PROBES,
+	GS_META_SCHEMAS,
+	GS_META_SITES,
+	GS_META_PROCESSES,
+	GS_META_MAPS,
+	GS_META_CLOCK,
+	GS_META_COUNTERS,
+	GS_META_SYMBOLS,
+	GS_META_END,
 	GS_META_TABLES
 };
 /* Writes rows [first, n) of the table (all of TYPES, SESSION, END). */
-void gs_meta_write(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table, size_t first);
+void gs_meta_write(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table,
+		   size_t first);
 /*
- * All or nothing: META is unchanged after an error. Rows that META has already are skipped. R is left behind the
- * table, so that several can follow each other.
+ * All or nothing: META is unchanged after an error. Rows that META has already are skipped. R is
+ * left behind the table, so that several can follow each other.
  */
 struct gs_error *gs_meta_read(struct gs_reader *r, struct gs_meta *m, enum gs_meta_table table);
 /*
- * Pieces of a long table: rows [first, ...) until about LIMIT bytes are written; the next first row. TYPES are
- * never cut.
+ * Pieces of a long table: rows [first, ...) until about LIMIT bytes are written; the next first
+ * row. TYPES are never cut.
  */
 size_t gs_meta_write_some(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table,
 			  size_t first, size_t limit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A module: one ELF file with its symbols and debug information, and the questions that the probe front end
- * asks of it: where is this place, which variables are visible there, where do they live, of what type are they.
- * The only users of libelf and libdw are the sources behind this header; it runs in the unprivileged
- * resolver process.
+ * A module: one ELF file with its symbols and debug information, and the questions that the probe
+ * front end asks of it: where is this place, which variables are visible there, where do they live,
+ * of what type are they. The only users of libelf and libdw are the sources behind this header; it
+ * runs in the unprivileged resolver process.
  */
 #ifndef GS_RECORD_MODULE_H
 #define GS_RECORD_MODULE_H
@@ -22,11 +22,11 @@ struct gs_opener {
 };
 
 /*
- * FD is borrowed for the life of the module. Separate debug files (build-id, .gnu_debuglink, dwz alternates)
- * are looked for through OPENER. Not an ELF file, a damaged one, an unsupported machine: an error that names
- * PATH. Without DWARF or without symbols it opens all the same; zero units where .debug_info exists
- * (zstd-compressed sections, split DWARF without its .dwo) is said in info->debug_problem.
- * TYPES is the session's table: all type ids below are in it.
+ * FD is borrowed for the life of the module. Separate debug files (build-id, .gnu_debuglink, dwz
+ * alternates) are looked for through OPENER. Not an ELF file, a damaged one, an unsupported
+ * machine: an error that names PATH. Without DWARF or without symbols it opens all the same; zero
+ * units where .debug_info exists (zstd-compressed sections, split DWARF without its .dwo) is said
+ * in info->debug_problem. TYPES is the session's table: all type ids below are in it.
  */
 struct gs_error *gs_module_open(int fd, const char *path, const struct gs_opener *opener,
 				struct gs_types *types, struct gs_module **out);
@@ -49,7 +49,8 @@ const struct gs_module_info *gs_module_info(const struct gs_module *m);
 
 /* ---- addresses ---- */
 
-/* Link-time address to file offset through PT_LOAD; false if not in an executable segment's file bytes. */
+/* Link-time address to file offset through PT_LOAD; false if not in an executable segment's file
+ * bytes. */
 bool gs_module_file_offset(const struct gs_module *m, uint64_t link_addr, uint64_t *offset);
 /* At most N bytes of the file's image at the address; what is not there is not counted. */
 size_t gs_module_read(const struct gs_module *m, uint64_t link_addr, void *buf, size_t n);
@@ -66,19 +67,21 @@ struct gs_place_site {
 	uint64_t link_addr;    /* the instruction to probe */
 	uint64_t natural_addr; /* where the place begins (before endbr64 etc.) */
 	uint32_t flags;	       /* enum gs_site_flags of format/meta.h */
-	const char *func;      /* innermost function at the site, C++ qualified; symbol without DWARF; or "" */
-	const char *inlined_in; /* out-of-line function around an inlined instance, or "" */
-	const char *file;      /* source path as DWARF gives it, or "" */
-	uint32_t line;	       /* 0 unknown */
-	const char *insn;      /* disassembly of the probed instruction */
-	const char *cost;      /* "emulated", "single-stepped", "nop5" */
+	const char *func; /* innermost function at the site, C++ qualified; symbol without DWARF; or
+			     "" */
+	const char *inlined_in;	    /* out-of-line function around an inlined instance, or "" */
+	const char *file;	    /* source path as DWARF gives it, or "" */
+	uint32_t line;		    /* 0 unknown */
+	const char *insn;	    /* disassembly of the probed instruction */
+	const char *cost;	    /* "emulated", "single-stepped", "nop5" */
 	struct gs_context *context; /* NULL without DWARF */
 };
 
 struct gs_places {
 	struct gs_place_site *sites; /* ascending link_addr, no duplicates */
 	size_t nsites;
-	const char **notes; /* what the user should know: refused instances, counts that are not executions */
+	const char **notes; /* what the user should know: refused instances, counts that are not
+			       executions */
 	size_t nnotes;
 	struct gs_arena arena;
 };
@@ -86,13 +89,16 @@ void gs_places_init(struct gs_places *p);
 void gs_places_deinit(struct gs_places *p);
 
 /*
- * All return GS_ERR_NOT_FOUND with nearest names or lines as hints. An instruction that cannot be probed
- * (not an instruction boundary, refused by the kernel) is left out with a note; an error if none is left.
+ * All return GS_ERR_NOT_FOUND with nearest names or lines as hints. An instruction that cannot be
+ * probed (not an instruction boundary, refused by the kernel) is left out with a note; an error if
+ * none is left.
  *
- * function: entry of every out-of-line copy and inlined instance (DWARF), or the ELF symbol. NAME may be
- * qualified; without scope it matches every one that ends in it; aliases through the symbol table (malloc).
+ * function: entry of every out-of-line copy and inlined instance (DWARF), or the ELF symbol. NAME
+ * may be qualified; without scope it matches every one that ends in it; aliases through the symbol
+ * table (malloc).
  */
-struct gs_error *gs_module_find_function(struct gs_module *m, const char *name, struct gs_places *out);
+struct gs_error *gs_module_find_function(struct gs_module *m, const char *name,
+					 struct gs_places *out);
 struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint32_t line,
 				     struct gs_places *out);
 /* N lines below the DW_AT_decl_line of the definition. */
@@ -100,12 +106,14 @@ struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *f
 					      struct gs_places *out);
 struct gs_error *gs_module_find_offset(struct gs_module *m, const char *function, uint64_t offset,
 				       struct gs_places *out);
-struct gs_error *gs_module_find_address(struct gs_module *m, uint64_t link_addr, struct gs_places *out);
+struct gs_error *gs_module_find_address(struct gs_module *m, uint64_t link_addr,
+					struct gs_places *out);
 /* Feeds function names (DWARF and symbols) for "did you mean". */
 void gs_module_feed_functions(struct gs_module *m, struct gs_nearest *near);
 
 /* ---- listings: -L -V -F ---- */
-/* Function names that match the glob, sorted; "name  file:line  (inlined: N)" style fields in the callback. */
+/* Function names that match the glob, sorted; "name  file:line  (inlined: N)" style fields in the
+ * callback. */
 struct gs_function_row {
 	const char *name, *file;
 	uint32_t line, ncopies, ninlined;
@@ -115,7 +123,8 @@ struct gs_function_row {
 struct gs_error *gs_module_list_functions(struct gs_module *m, const char *glob,
 					  bool (*fn)(void *ctx, const struct gs_function_row *row),
 					  void *ctx);
-/* Probe-able lines of a function (or of FILE when function is NULL), ascending, with number of sites. */
+/* Probe-able lines of a function (or of FILE when function is NULL), ascending, with number of
+ * sites. */
 struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function, const char *file,
 				      bool (*fn)(void *ctx, const char *file, uint32_t line,
 						 uint32_t nsites),
@@ -129,7 +138,8 @@ enum gs_variable_flags {
 	GS_VAR_STATIC = 1 << 2, /* fixed address */
 	GS_VAR_ARTIFICIAL = 1 << 3,
 	GS_VAR_TLS = 1 << 4,
-	GS_VAR_CONSTANT = 1 << 5, /* an enumerator or a variable with a constant value: `constant' */
+	GS_VAR_CONSTANT =
+		1 << 5, /* an enumerator or a variable with a constant value: `constant' */
 	GS_VAR_FUNCTION = 1 << 6, /* a function's name: type FUNCTION */
 };
 
@@ -144,17 +154,20 @@ struct gs_variable {
 
 /* Parameters of the innermost function at the pc, in order. Arrays live in the module. */
 struct gs_error *gs_context_args(struct gs_context *c, const struct gs_variable **vars, size_t *n);
-/* Locals in scope at the pc (innermost block first wins; shadowed ones left out), in declaration order. */
-struct gs_error *gs_context_locals(struct gs_context *c, const struct gs_variable **vars, size_t *n);
+/* Locals in scope at the pc (innermost block first wins; shadowed ones left out), in declaration
+ * order. */
+struct gs_error *gs_context_locals(struct gs_context *c, const struct gs_variable **vars,
+				   size_t *n);
 /*
- * By C's scope rules: blocks, parameters, (C++: members through `this' are the front end's), file scope of the
- * compile unit, then globals of the module, enumerators, functions. QUALIFIER (file suffix or function name) or
- * NULL. GS_ERR_NOT_FOUND with nearest names as hint.
+ * By C's scope rules: blocks, parameters, (C++: members through `this' are the front end's), file
+ * scope of the compile unit, then globals of the module, enumerators, functions. QUALIFIER (file
+ * suffix or function name) or NULL. GS_ERR_NOT_FOUND with nearest names as hint.
  */
 struct gs_error *gs_context_find(struct gs_context *c, const char *qualifier, const char *name,
 				 struct gs_variable *var);
 /* For places without DWARF scope (context NULL): globals by DWARF elsewhere in the module. */
-struct gs_error *gs_module_find_global(struct gs_module *m, const char *name, struct gs_variable *var);
+struct gs_error *gs_module_find_global(struct gs_module *m, const char *name,
+				       struct gs_variable *var);
 /* "struct req", "u64", "ns::T<int>", "enum color": nearest definition to the context's unit. */
 struct gs_error *gs_module_find_type(struct gs_module *m, struct gs_context *c, const char *name,
 				     gs_type_id *id);
@@ -163,16 +176,16 @@ gs_type_id gs_context_return_type(struct gs_context *c);
 
 /* Where a variable is at the context's pc. */
 enum gs_location_kind {
-	GS_LOC_MEMORY,	/* object at address node */
-	GS_LOC_VALUE,	/* value in node (register, stack_value); at most 8 bytes; is_register when
-			 * it is a register's content */
-	GS_LOC_PIECES,	/* parts */
-	GS_LOC_BYTES,	/* known at compile time: implicit_value, const_value */
-	GS_LOC_ABSENT,	/* status and reason */
+	GS_LOC_MEMORY, /* object at address node */
+	GS_LOC_VALUE,  /* value in node (register, stack_value); at most 8 bytes; is_register when
+			* it is a register's content */
+	GS_LOC_PIECES, /* parts */
+	GS_LOC_BYTES,  /* known at compile time: implicit_value, const_value */
+	GS_LOC_ABSENT, /* status and reason */
 };
 struct gs_location_piece {
 	uint32_t offset, size;
-	uint8_t kind;	/* MEMORY, VALUE, BYTES or ABSENT */
+	uint8_t kind; /* MEMORY, VALUE, BYTES or ABSENT */
 	uint16_t node;
 	const uint8_t *bytes;
 	uint8_t status;
@@ -184,16 +197,17 @@ struct gs_location {
 	uint16_t node;
 	const uint8_t *bytes;
 	uint32_t nbytes;
-	struct gs_location_piece *pieces; /* ascending, covering the object; in the module's arena */
+	struct gs_location_piece
+		*pieces; /* ascending, covering the object; in the module's arena */
 	size_t npieces;
 	uint8_t status;	    /* ABSENT: OPTIMIZED_OUT or UNAVAILABLE */
 	const char *reason; /* "in xmm0", "DW_OP_entry_value(rdi)", "" */
 	const char *where;  /* "rdi", "[rbp-20]", "0x4010 + bias": for --dry-run */
 };
 /*
- * Lowers the location at the pc into nodes of PLAN. Never guesses: what it cannot evaluate exactly is ABSENT
- * with a reason that says what it was. Errors only for damaged DWARF (the caller turns those into ABSENT
- * with the message as reason: one bad variable costs only itself).
+ * Lowers the location at the pc into nodes of PLAN. Never guesses: what it cannot evaluate exactly
+ * is ABSENT with a reason that says what it was. Errors only for damaged DWARF (the caller turns
+ * those into ABSENT with the message as reason: one bad variable costs only itself).
  */
 struct gs_error *gs_context_location(struct gs_context *c, const struct gs_variable *var,
 				     struct gs_plan *plan, struct gs_location *out);

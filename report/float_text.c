@@ -14,6 +14,7 @@
 /* A finite float is mantissa * 2^exponent. */
 struct parts {
 	bool negative, finite, nan;
+	bool invalid; /* an x87 number that the processor does not know; it is a NaN too */
 	unsigned __int128 mantissa; /* NaN: the fraction bits */
 	int exponent;
 	int precision; /* bits of the significand, with the implied one */
@@ -32,7 +33,10 @@ static struct parts take_apart(unsigned __int128 bits, int exponent_bits, int fr
 
 	if (explicit_one)
 		payload &= ~((unsigned __int128)1 << (fraction_bits - 1));
-	p.nan = !p.finite && payload;
+	/* With an exponent the integer bit must be set: unnormals and pseudo-infinities are no numbers. */
+	p.invalid = explicit_one && exponent && !(p.mantissa >> (fraction_bits - 1));
+	p.finite = p.finite && !p.invalid;
+	p.nan = !p.finite && (payload || p.invalid);
 	if (p.finite && exponent && !explicit_one)
 		p.mantissa |= (unsigned __int128)1 << fraction_bits;
 	p.exponent = (exponent ? exponent : 1) - bias - (fraction_bits - explicit_one);
@@ -95,7 +99,7 @@ static char *exact_digits(const struct parts *p, int *scale)
 {
 	struct decimal *d = gs_calloc(1, sizeof(*d));
 	unsigned __int128 m = p->mantissa;
-	char *text = gs_malloc(9 * LIMBS + 1), *to = text;
+	struct gs_buf text = {0};
 	int e = p->exponent;
 
 	for (; m; m /= 1000000000)
@@ -110,9 +114,9 @@ static char *exact_digits(const struct parts *p, int *scale)
 	}
 	*scale = e < 0 ? e : 0;
 	for (size_t i = d->n; i-- > 0;)
-		to += sprintf(to, i + 1 == d->n ? "%u" : "%09u", d->limb[i]);
+		gs_buf_printf(&text, i + 1 == d->n ? "%u" : "%09u", d->limb[i]);
 	free(d);
-	return text;
+	return gs_buf_cstr(&text);
 }
 
 /* Rounds to N digits, ties to even; true when a carry made it one digit longer (and it was cut). */
@@ -185,9 +189,11 @@ static void put_parts(struct gs_buf *out, const struct parts *p)
 	int digits = (int)(2 + p->precision * 0.30103);
 	uint64_t high = (uint64_t)(p->mantissa >> 64);
 
-	if (p->negative)
+	if (p->negative && !p->invalid)
 		gs_buf_putc(out, '-');
-	if (p->nan && high)
+	if (p->invalid)
+		gs_buf_puts(out, "<invalid float value>");
+	else if (p->nan && high)
 		gs_buf_printf(out, "nan(0x%llx%016llx)", (unsigned long long)high,
 			      (unsigned long long)p->mantissa);
 	else if (p->nan)

@@ -13,21 +13,21 @@
 
 static int tap_count, tap_failed, tap_case_failed;
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			tap_case_failed = 1;                                                       \
-			printf("# %s:%d: not true: %s\n", __FILE__, __LINE__, #cond);              \
-		}                                                                                  \
+#define CHECK(cond)                                                                   \
+	do {                                                                          \
+		if (!(cond)) {                                                        \
+			tap_case_failed = 1;                                          \
+			printf("# %s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
+		}                                                                     \
 	} while (0)
-#define CHECK_STR(got, want)                                                                       \
-	do {                                                                                       \
-		const char *g_ = (got), *w_ = (want);                                              \
-		if (!g_ || !w_ || strcmp(g_, w_) != 0) {                                           \
-			tap_case_failed = 1;                                                       \
-			printf("# %s:%d: %s\n#   got:  %s\n#   want: %s\n", __FILE__, __LINE__,    \
-			       #got, g_ ? g_ : "(null)", w_ ? w_ : "(null)");                      \
-		}                                                                                  \
+#define CHECK_STR(got, want)                                                                    \
+	do {                                                                                    \
+		const char *g_ = (got), *w_ = (want);                                           \
+		if (!g_ || !w_ || strcmp(g_, w_) != 0) {                                        \
+			tap_case_failed = 1;                                                    \
+			printf("# %s:%d: %s\n#   got:  %s\n#   want: %s\n", __FILE__, __LINE__, \
+			       #got, g_ ? g_ : "(null)", w_ ? w_ : "(null)");                   \
+		}                                                                               \
 	} while (0)
 #define CHECK_INT(got, want)                                                                       \
 	do {                                                                                       \
