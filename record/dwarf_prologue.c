@@ -454,14 +454,52 @@ static void execute(struct run *r, const cs_insn *insn)
 
 /* ---- the walk ---- */
 
+/* "mov (%esp),%ebx; ret": how position-independent 32-bit code gets its own address. */
+static bool is_pc_thunk(struct gs_module *m, uint64_t target)
+{
+	uint8_t b[4];
+
+	return gs_module_read(m, target, b, 4) == 4 && b[0] == 0x8b && b[2] == 0x24 && b[3] == 0xc3;
+}
+
+/* A call returns with what the ABI preserves: the frame, and the registers that the callee must
+ * save. */
+static void call(struct run *r, const cs_insn *insn)
+{
+	static const uint8_t lost_64[] = {0, 1, 2, 4, 5, 8, 9, 10, 11};
+	static const uint8_t lost_32[] = {0, 1, 2};
+	const cs_x86_op *op = &insn->detail->x86.operands[0];
+	bool is_64 = r->word == 8;
+	const uint8_t *lost = is_64 ? lost_64 : lost_32;
+	uint8_t reg;
+
+	for (size_t i = 0; i < (is_64 ? sizeof(lost_64) : sizeof(lost_32)); i++)
+		set(r, lost[i], unknown());
+	r->now.vectors_changed = UINT32_MAX;
+	r->x87 = unknown();
+	if (is_64)
+		return;
+	if (op->type == X86_OP_IMM && is_pc_thunk(r->m, (uint64_t)op->imm)) {
+		uint8_t code[4];
+
+		/* The register that it loads is told by the thunk's own operand. */
+		if (gs_module_read(r->m, (uint64_t)op->imm, code, 4) == 4) {
+			reg = (code[1] >> 3) & 7;
+			set(r, reg, unknown());
+		}
+		return;
+	}
+	/* A callee of 32-bit code may pop its arguments. */
+	set(r, (uint8_t)r->sp, unknown());
+}
+
 static bool ends_zone(const cs_insn *insn)
 {
 	const cs_detail *d = insn->detail;
 
 	for (unsigned i = 0; i < d->groups_count; i++)
-		if (d->groups[i] == CS_GRP_JUMP || d->groups[i] == CS_GRP_CALL ||
-		    d->groups[i] == CS_GRP_RET || d->groups[i] == CS_GRP_INT ||
-		    d->groups[i] == CS_GRP_IRET)
+		if (d->groups[i] == CS_GRP_JUMP || d->groups[i] == CS_GRP_RET ||
+		    d->groups[i] == CS_GRP_INT || d->groups[i] == CS_GRP_IRET)
 			return true;
 	return false;
 }
@@ -550,6 +588,10 @@ static void walk(struct run *r, struct gs_context *c, uint64_t low, uint64_t hig
 			break;
 		if (insn->address == low && gs_insn_is_endbr(r->m, low))
 			continue;
+		if (insn->id == X86_INS_CALL) {
+			call(r, insn);
+			continue;
+		}
 		if (ends_zone(insn)) {
 			if (!follow_branch(r, insn))
 				break;
@@ -704,6 +746,17 @@ static const struct spill *find_spill(const struct gs_prologue *p, int64_t offse
 	return NULL;
 }
 
+static bool is_after_prologue(struct gs_context *c)
+{
+	Dwarf_Addr entry;
+	uint64_t end;
+
+	if (dwarf_entrypc(&c->scopes[0], &entry) != 0)
+		return false;
+	end = gs_prologue_end(c->m, &c->scopes[0], entry);
+	return end != entry && c->pc >= end;
+}
+
 enum gs_spill_kind gs_prologue_read(struct gs_evaluation *ev, int64_t offset, unsigned size,
 				    uint16_t *node)
 {
@@ -715,6 +768,9 @@ enum gs_spill_kind gs_prologue_read(struct gs_evaluation *ev, int64_t offset, un
 	first = find_spill(p, offset, size, false);
 	if (!first)
 		first = find_spill(p, offset, size, true);
+	/* Stored in a way that is not understood: after the prologue it is there. */
+	if (!first && is_after_prologue(ev->c))
+		return GS_SPILL_MEMORY;
 	if (!first)
 		return absent(ev, "not yet in its slot in the frame");
 	if (first->offset > offset || first->offset + (int64_t)first->size < offset + (int64_t)size)

@@ -40,23 +40,21 @@ bool run_have(const char *program)
 
 const char *run_compile(const char *cc, const char *flags, const char *source)
 {
+	static char paths[256][64];
 	static unsigned n;
 	char command[1024];
-	char *path;
+	char *path = paths[n % GS_ARRAY_SIZE(paths)];
 
 	if (directory[sizeof(directory) - 2] == 'X') {
 		if (!mkdtemp(directory))
 			return NULL;
 		atexit(remove_directory);
 	}
-	path = gs_asprintf("%s/%u", directory, n++);
+	snprintf(path, sizeof(paths[0]), "%s/%u", directory, n++);
 	snprintf(command, sizeof(command),
 		 "cd '%s' && %s -g %s -o '%s' 'tests/fixtures/%s' -lm 2>&1", top_directory(), cc,
 		 flags, path, source);
-	if (system(command) == 0)
-		return path;
-	free(path);
-	return NULL;
+	return system(command) == 0 ? path : NULL;
 }
 
 unsigned run_line(const char *source, const char *mark)
