@@ -129,11 +129,11 @@ static struct gs_error *load_plan(struct attach *a, size_t plan, uint32_t site, 
 	return NULL;
 }
 
-/* The kernel's own pid filter makes the set needless. */
+/* The kernel's own pid filter makes the set needless, unless the set says from when on. */
 static bool own_filter(const struct attach *a, const struct site *s)
 {
 	if (s->pid > 0)
-		return false;
+		return a->t->opts.at_exec;
 	return a->t->opts.filter_pids || s->s->pid > 0;
 }
 

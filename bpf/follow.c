@@ -171,7 +171,7 @@ static void on_fork(struct follow *f)
 	gs_emit_ifi(&f->e, BPF_JEQ, BPF_REG_0, 0, f->leave);
 	gs_emit_load(&f->e, BPF_DW, R_TASK, R_CTX, 8);
 	new_task_numbers(f, lost);
-	gs_emit_storei(&f->e, BPF_W, BPF_REG_10, FP_VALUE, 1);
+	gs_emit_storei(&f->e, BPF_W, BPF_REG_10, FP_VALUE, GS_PID_RECORDED);
 	gs_emit_map(&f->e, BPF_REG_1, GS_MAP_PIDS);
 	gs_emit_mov(&f->e, BPF_REG_2, BPF_REG_10);
 	gs_emit_alui(&f->e, BPF_ADD, BPF_REG_2, FP_NEW_TGID);
@@ -186,11 +186,12 @@ static void on_fork(struct follow *f)
 	send(f, GS_RECORD_FORK, FP_NEW_TGID, 0);
 }
 
-/* sched_process_exec(task, old_pid, bprm) */
+/* sched_process_exec(task, old_pid, bprm): before the new program's first instruction. */
 static void on_exec(struct follow *f)
 {
 	map_call(f, GS_MAP_PIDS, FP_KEY, BPF_FUNC_map_lookup_elem);
 	gs_emit_ifi(&f->e, BPF_JEQ, BPF_REG_0, 0, f->leave);
+	gs_emit_storei(&f->e, BPF_W, BPF_REG_0, 0, GS_PID_RECORDED);
 	send(f, GS_RECORD_EXEC, 0, 0);
 }
 
@@ -303,18 +304,21 @@ struct gs_error *gs_follow_start(struct gs_tracer *t)
 	static const struct {
 		const char *tracepoint, *name;
 		void (*body)(struct follow *f);
+		bool children; /* needed for them alone */
 	} programs[] = {
-		{"sched_process_fork", "gs_fork", on_fork},
-		{"sched_process_exec", "gs_exec", on_exec},
-		{"sched_process_exit", "gs_exit", on_exit_task},
+		{"sched_process_fork", "gs_fork", on_fork, true},
+		{"sched_process_exec", "gs_exec", on_exec, false},
+		{"sched_process_exit", "gs_exit", on_exit_task, true},
 	};
 	struct follow f = {.t = t};
 
-	if (t->features & GS_FEATURE_NS_PID)
+	if (t->opts.follow && t->features & GS_FEATURE_NS_PID)
 		GS_TRY(find_level(&f));
 	for (size_t i = 0; i < GS_ARRAY_SIZE(programs); i++) {
 		int prog, link;
 
+		if (programs[i].children && !t->opts.follow)
+			continue;
 		begin(&f);
 		identify_current(&f);
 		programs[i].body(&f);

@@ -56,6 +56,8 @@ static void filter_task(struct gs_gen *g, gs_label leave)
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_10, GS_FP_PID_TGID + 4);
 	gs_emit_store(&g->e, BPF_W, BPF_REG_10, GS_FP_KEY, BPF_REG_1);
 	lookup(g, GS_MAP_PIDS, GS_FP_KEY, leave);
+	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, 0);
+	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_1, GS_PID_AWAITS_EXEC, leave);
 }
 
 static void identify_site(struct gs_gen *g, gs_label leave)

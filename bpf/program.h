@@ -17,9 +17,14 @@ enum gs_map {
 	GS_MAP_SITES,	 /* array of struct gs_site_slot, by cookie */
 	GS_MAP_COUNTERS, /* per-cpu array of struct gs_counters, by probe */
 	GS_MAP_CONTROL,	 /* array[1] of struct gs_control */
-	GS_MAP_PIDS,	 /* hash: tgid -> flags; the set of processes to record */
+	GS_MAP_PIDS,	 /* hash: tgid -> enum gs_pid_state; the set of processes to record */
 	GS_MAP_STAGING,	 /* task storage: the record being built */
 	GS_MAP_COUNT
+};
+
+enum gs_pid_state {
+	GS_PID_RECORDED = 1,
+	GS_PID_AWAITS_EXEC = 2, /* until then it runs the recorder's code */
 };
 
 struct gs_site_slot {

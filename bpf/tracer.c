@@ -159,16 +159,14 @@ static struct gs_error *open_session(struct gs_tracer *t)
 	GS_TRY(check_namespace(t));
 	if (t->opts.follow) {
 		GS_TRY(gs_kernel_types_load(&t->types));
-		return gs_follow_start(t);
-	}
-	if (t->opts.want_tls) {
+	} else if (t->opts.want_tls) {
 		struct gs_error *err = gs_kernel_types_load(&t->types);
 
 		/* Thread-local variables are then unavailable, and said to be: not worth a failure.
 		 */
 		gs_error_free(err);
 	}
-	return NULL;
+	return t->opts.follow || t->opts.at_exec ? gs_follow_start(t) : NULL;
 }
 
 struct gs_error *gs_tracer_open(const struct gs_tracer_options *opts, struct gs_tracer **out)
@@ -205,14 +203,22 @@ struct gs_error *gs_tracer_enable(struct gs_tracer *t, bool on)
 	return NULL;
 }
 
-struct gs_error *gs_tracer_pid_add(struct gs_tracer *t, int32_t pid)
+static struct gs_error *enter_pid(struct gs_tracer *t, int32_t pid, uint32_t state)
 {
-	uint32_t flags = 1;
-
-	if (bpf_map_update_elem(t->map_fd[GS_MAP_PIDS], &pid, &flags, BPF_ANY))
+	if (bpf_map_update_elem(t->map_fd[GS_MAP_PIDS], &pid, &state, BPF_ANY))
 		return gs_error_errno(errno, "cannot add process %d to those that are recorded",
 				      pid);
 	return NULL;
+}
+
+struct gs_error *gs_tracer_pid_add(struct gs_tracer *t, int32_t pid)
+{
+	return enter_pid(t, pid, GS_PID_RECORDED);
+}
+
+struct gs_error *gs_tracer_pid_add_at_exec(struct gs_tracer *t, int32_t pid)
+{
+	return enter_pid(t, pid, GS_PID_AWAITS_EXEC);
 }
 
 struct gs_error *gs_tracer_pid_remove(struct gs_tracer *t, int32_t pid)

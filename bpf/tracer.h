@@ -18,6 +18,7 @@ struct gs_tracer_options {
 	uint32_t nprobes;
 	bool filter_pids; /* record only processes in the set */
 	bool follow;	  /* children of processes in the set join it; exec and exit are reported */
+	bool at_exec;	  /* gs_tracer_pid_add_at_exec is used */
 	bool want_tls;	  /* some plan reads the thread pointer */
 };
 
@@ -61,6 +62,8 @@ struct gs_error *gs_tracer_attach(struct gs_tracer *t, const struct gs_plan *pla
 struct gs_error *gs_tracer_enable(struct gs_tracer *t, bool on);
 /* The process set. PID is a thread-group id of the caller's pid namespace. */
 struct gs_error *gs_tracer_pid_add(struct gs_tracer *t, int32_t pid);
+/* One that is recorded from its next exec on: what it runs before is not what was asked for. */
+struct gs_error *gs_tracer_pid_add_at_exec(struct gs_tracer *t, int32_t pid);
 struct gs_error *gs_tracer_pid_remove(struct gs_tracer *t, int32_t pid);
 bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid);
 

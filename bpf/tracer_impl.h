@@ -30,7 +30,7 @@ void gs_tracer_keep(struct gs_tracer *t, int fd);
 /* Closes many links at once, each in its own thread: one takes some 25 ms of waiting. */
 void gs_close_links(const int *fds, size_t n);
 
-/* Attaches the programs that keep the process set (fork, exec, exit). */
+/* Attaches the programs that keep the process set: exec, and with follow fork and exit. */
 struct gs_error *gs_follow_start(struct gs_tracer *t);
 
 /* A load failed with ERR (negative errno); LOG is the end of the verifier's log or NULL. */

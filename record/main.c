@@ -3,10 +3,24 @@
  * gs-record: records typed events of running programs into one file.
  * Where the recorder begins: the command line to options, options to a session.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record/session.h"
+
+/*
+ * A standard stream that is closed would be the next file to be opened: messages would go into the
+ * data. Its place is taken by what fails as a closed one does, and is closed for the command.
+ */
+static void hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -16,6 +30,7 @@ int main(int argc, char **argv)
 	GS_CLEANUP_FREE char **words = gs_calloc((size_t)argc + 1, sizeof(*words));
 	int status;
 
+	hold_standard_streams();
 	memcpy(words, argv, sizeof(*argv) * ((size_t)argc + 1));
 	err = gs_record_options_parse(argc, argv, &opts);
 	if (err) {

@@ -146,6 +146,7 @@ static struct gs_error *open_tracer(struct gs_session *s)
 		.nprobes = nprobes,
 		.filter_pids = set,
 		.follow = set && !o->no_follow,
+		.at_exec = o->command,
 		.want_tls = s->res.want_tls,
 	};
 	uint32_t features;
@@ -187,7 +188,7 @@ static struct gs_error *start_child(struct gs_session *s)
 	s->has_child = true;
 	if (s->kernel_pid)
 		s->kernel_pid = s->child.pid;
-	return gs_tracer_pid_add(s->tracer, s->child.pid);
+	return gs_tracer_pid_add_at_exec(s->tracer, s->child.pid);
 }
 
 struct adding {
@@ -261,10 +262,21 @@ static struct gs_error *open_output(struct gs_session *s)
 	return gs_output_start(s->output);
 }
 
+/* There is no command yet that could have what is meant for it. */
+static bool interrupted(void)
+{
+	struct gs_signals_taken taken;
+
+	while (gs_signals_take(&taken)) {
+		if (taken.request)
+			return true;
+	}
+	return false;
+}
+
 static struct gs_error *arm(struct gs_session *s)
 {
 	struct gs_late_options lopts = {&s->request, &s->res, &s->voice};
-	struct gs_signals_taken taken;
 	struct gs_error *err;
 
 	gs_signals_install();
@@ -277,7 +289,7 @@ static struct gs_error *arm(struct gs_session *s)
 	if (s->opts->npids)
 		GS_TRY(add_processes(s));
 	GS_TRY(open_output(s));
-	if (gs_signals_take(&taken))
+	if (interrupted())
 		return gs_error_new(GS_ERR_USAGE, "interrupted before recording began");
 	for (uint32_t p = 0; p < s->tally.nprobes; p++)
 		GS_TRY(gs_tracer_counters(s->tracer, p, &s->before[p]));
@@ -289,9 +301,6 @@ static struct gs_error *arm(struct gs_session *s)
 	err = gs_child_release(&s->child, s->opts->command[0]);
 	if (!err)
 		gs_processes_map(s->processes, s->child.pid);
-	/* Where children are followed the exec itself is a record. */
-	if (!err && s->opts->no_follow)
-		gs_processes_start(s->processes, s->child.pid, gs_session_now());
 	return err;
 }
 
@@ -311,20 +320,26 @@ static bool processes_ended(const struct gs_session *s)
 	return s->opts->npids && ended == s->opts->npids;
 }
 
+static void pass_on(const struct gs_session *s, const struct gs_signals_taken *taken)
+{
+	/* From the terminal the whole foreground group has it: the command too, if it is still in
+	 * it. */
+	if (!taken->from_terminal || getpgid(s->child.pid) != getpgrp())
+		kill(s->child.pid, taken->signal);
+}
+
 /* True when a signal ends the recording; else it was passed to the command, whose end will. */
 static bool signalled(struct gs_session *s)
 {
 	struct gs_signals_taken taken;
 
-	if (!gs_signals_take(&taken))
-		return gs_signals_insist();
-	if (!s->has_child || gs_signals_insist())
-		return true;
-	/* From the terminal the whole foreground group has it: the command too, if it is still in
-	 * it. */
-	if (!taken.from_terminal || getpgid(s->child.pid) != getpgrp())
-		kill(s->child.pid, taken.signal);
-	return false;
+	while (!gs_signals_insist() && gs_signals_take(&taken)) {
+		if (s->has_child)
+			pass_on(s, &taken);
+		else if (taken.request)
+			return true;
+	}
+	return gs_signals_insist();
 }
 
 /* True when the recording is over, with its reason. */

@@ -12,7 +12,8 @@
 
 #define INSIST_AFTER_NS 100000000
 
-static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+/* Those that ask for an end, those that are for the command alone, and the news of its end. */
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 #define NCAUGHT (sizeof(caught) / sizeof(caught[0]))
 #define NIGNORED (sizeof(ignored) / sizeof(ignored[0]))
@@ -21,7 +22,7 @@ static const int ignored[] = {SIGPIPE, SIGXFSZ};
 static struct sigaction old_caught[NCAUGHT], old_ignored[NIGNORED];
 static sigset_t old_mask;
 static bool installed;
-static volatile sig_atomic_t last_signal, last_from_terminal, requests, insisted;
+static volatile sig_atomic_t came[NCAUGHT], from_terminal[NCAUGHT], requests, insisted;
 static int64_t first_ns; /* written and read only by the handler */
 
 static int64_t now_ns(void)
@@ -32,7 +33,12 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void on_request(int sig, siginfo_t *info, void *context)
+static bool is_request(int sig)
+{
+	return sig != SIGUSR1 && sig != SIGUSR2;
+}
+
+static void note_request(void)
 {
 	int64_t now = now_ns();
 
@@ -42,8 +48,18 @@ static void on_request(int sig, siginfo_t *info, void *context)
 	} else if (now - first_ns >= INSIST_AFTER_NS) {
 		insisted = 1;
 	}
-	last_from_terminal = info->si_code == SI_KERNEL;
-	last_signal = sig;
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	if (is_request(sig))
+		note_request();
+	for (size_t i = 0; i < NCAUGHT; i++) {
+		if (caught[i] != sig)
+			continue;
+		from_terminal[i] = info->si_code == SI_KERNEL;
+		came[i] = 1;
+	}
 }
 
 static void on_child(int sig)
@@ -56,7 +72,7 @@ void gs_signals_install(void)
 
 	sigemptyset(&unblock);
 	for (size_t i = 0; i < NCAUGHT; i++) {
-		struct sigaction act = {.sa_sigaction = on_request, .sa_flags = SA_SIGINFO};
+		struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 
 		if (caught[i] == SIGCHLD)
 			act = (struct sigaction){.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
@@ -87,13 +103,18 @@ void gs_signals_restore(void)
 
 bool gs_signals_take(struct gs_signals_taken *taken)
 {
-	int sig = last_signal;
-
-	if (!sig)
-		return false;
-	last_signal = 0;
-	*taken = (struct gs_signals_taken){.signal = sig, .from_terminal = last_from_terminal};
-	return true;
+	for (size_t i = 0; i < NCAUGHT; i++) {
+		if (!came[i])
+			continue;
+		came[i] = 0; /* first: one that comes now is another one */
+		*taken = (struct gs_signals_taken){
+			.signal = caught[i],
+			.from_terminal = from_terminal[i],
+			.request = is_request(caught[i]),
+		};
+		return true;
+	}
+	return false;
 }
 
 bool gs_signals_insist(void)

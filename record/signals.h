@@ -10,19 +10,21 @@
 #include <stdbool.h>
 
 /*
- * Catches SIGINT, SIGTERM, SIGHUP (unless ignored: nohup) and SIGCHLD without restarting system
- * calls, ignores SIGPIPE and SIGXFSZ (a write then fails with an error), and remembers what was
- * there.
+ * Catches SIGINT, SIGTERM, SIGQUIT, SIGHUP (unless ignored: nohup), SIGUSR1, SIGUSR2 and SIGCHLD
+ * without restarting system calls, ignores SIGPIPE and SIGXFSZ (a write then fails with an error),
+ * and remembers what was there.
  */
 void gs_signals_install(void);
 /* In the child before exec: dispositions and mask as the user had them. Async-signal-safe. */
 void gs_signals_restore(void);
 
 struct gs_signals_taken {
-	int signal;	    /* the last one that asks for an end; 0: none since the last call */
+	int signal;
+	bool request;	    /* it asks for an end; the others (SIGUSR1, SIGUSR2) are for the command */
 	bool from_terminal; /* the kernel sent it to the whole foreground group: the command has it
 			       too */
 };
+/* One of those that came since the last calls; false when there is none left. */
 bool gs_signals_take(struct gs_signals_taken *taken);
 /*
  * Two or more requests with at least a tenth of a second between them: the user insists.

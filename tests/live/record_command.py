@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command is its own: its descriptors, its signals, its calls and no others; what it starts, and how it ends."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import live
+import record_live
+from live import equal, ok, wait_for
+
+live.plan_or_skip()
+tmp = live.directory()
+hits = record_live.fixture(tmp, "record_hits", "-O2", "-lpthread")
+data = os.path.join(tmp, "x.data")
+before = record_live.kernel_objects()
+
+OPEN_ONES = """
+import os, sys
+def is_open(fd):
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+with open(sys.argv[1], "w") as f:
+    print(*[n for n in range(256) if n != f.fileno() and is_open(n)], file=f)
+"""
+
+NOTE_SIGNALS = """
+import signal, sys, time
+def note(number, frame):
+    with open(sys.argv[1], "a") as f:
+        print(signal.Signals(number).name, file=f)
+for name in sys.argv[2:]:
+    signal.signal(getattr(signal, name), note)
+print("ready", flush=True)
+time.sleep(1.5)
+"""
+
+
+def without(closed):
+    def act():
+        for fd in closed:
+            os.close(fd)
+    return act
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def streams():
+    """A closed stream stays closed for the command, and nothing of the recorder takes its place."""
+    out, err, seen = (os.path.join(tmp, n) for n in ("out", "err", "seen"))
+    for closed in ((), (0,), (1,), (2,), (0, 1, 2)):
+        with open(out, "w") as o, open(err, "w") as e:
+            done = subprocess.run([live.RECORD, "-o", data, "-x", hits, "-e", "work", "--", sys.executable, "-c",
+                                   OPEN_ONES, seen], stdout=o, stderr=e, preexec_fn=without(closed), timeout=60)
+        want = " ".join(str(n) for n in (0, 1, 2) if n not in closed)
+        ok(done.returncode == 0 and read(seen).strip() == want, "descriptors of the command without %s" % (closed,),
+           "status %d, has %s\n%s" % (done.returncode, read(seen), read(err)))
+        ok(live.report("--info", data).returncode == 0 and b"gs-record:" not in open(data, "rb").read(),
+           "no message is in the data without %s" % (closed,))
+    with open(err, "w") as e:
+        done = subprocess.run([live.RECORD, "-o", "-", "-e", "work", "--", hits, "1", "1"], stderr=e,
+                              preexec_fn=without((1,)), timeout=60)
+    ok(done.returncode == 1 and "standard output" in read(err), "-o - without standard output is an error", read(err))
+
+
+def input_is_left():
+    """The recorder takes nothing of the input: what the command leaves is there for the next one."""
+    r, w = os.pipe()
+    os.write(w, b"first\nsecond\n")
+    os.close(w)
+    done = live.record("-q", "-o", data, "-x", hits, "-e", "work", "--", "head", "-c", "6", stdin=r)
+    equal((done.stdout, os.read(r, 100)), ("first\n", b"second\n"), "input that the command did not take is left")
+    os.close(r)
+
+
+def signals():
+    """All of them reach the command, once each, also when several come at a time; none kills the recorder."""
+    names = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
+    got = os.path.join(tmp, "got")
+    for sent in [[n] for n in names] + [["SIGUSR1", "SIGUSR2", "SIGTERM"]]:
+        if os.path.exists(got):
+            os.unlink(got)
+        p = live.start([live.RECORD, "-o", data, "-x", hits, "-e", "work", "--", sys.executable, "-c", NOTE_SIGNALS,
+                        got, *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        p.stdout.readline()
+        for n in sent:
+            p.send_signal(getattr(signal, n))
+        status = p.wait(20)
+        p.stdout.close()
+        seen = read(got).split() if os.path.exists(got) else []
+        ok(status == 0 and sorted(seen) == sorted(sent), "the command gets " + " ".join(sent),
+           "status %d, it got %s" % (status, seen))
+    # Without a command there is nobody to pass them on to: a request ends the recording, the others do not.
+    target = live.start([hits, "1", "100000", "1000"], stdout=subprocess.DEVNULL)
+    for name, ends in (("SIGQUIT", True), ("SIGUSR1", False)):
+        if os.path.exists(data):
+            os.unlink(data)
+        p = live.start([live.RECORD, "-o", data, "-e", "work", "-p", str(target.pid)], stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(data), what="the file")
+        time.sleep(0.3)
+        p.send_signal(getattr(signal, name))
+        time.sleep(0.5)
+        equal(p.poll(), 0 if ends else None, "-p: %s %s the recording" % (name, "ends" if ends else "does not end"))
+        if p.poll() is None:
+            p.send_signal(signal.SIGINT)
+            p.wait(20)
+    target.kill()
+    target.wait()
+
+
+def own_calls():
+    """What the child of the recorder runs before it becomes the command is not the command's."""
+    probes = ["-e", "libc.so.6!execve", "-e", "libc.so.6!setuid", "-e", "libc.so.6!sigaction", "-e", "libc.so.6!dup2"]
+    for args in ([], ["--user", "nobody"], ["--no-follow"], ["-o", "-"]):
+        for off in ("", "no-multi"):
+            done = subprocess.run([live.RECORD, "--system-wide", *(args if "-o" in args else [*args, "-o", data]), *probes,
+                                   "--", "/bin/true"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, GS_FEATURES_OFF=off), timeout=60)
+            ok(done.returncode == 0 and "gs-record: 0 events from 4 probes (0 lost)" in done.stderr,
+               "no call before exec is recorded: %s %s" % (" ".join(args), off), done.stderr)
+    # But those of the command are, the first ones too.
+    done = live.record("--system-wide", "-o", data, "-e", "libc.so.6!execve", "--", "env", "/bin/true")
+    ok("gs-record: 1 event from 1 probe (0 lost)" in done.stderr and live.events(data)[0]["comm"] == "env",
+       "the command's own exec is", done.stderr)
+
+
+for test in (streams, input_is_left, signals, own_calls):
+    live.case(test)
+record_live.nothing_left(before, "no program, map or link is left in the kernel")
+live.done()
