@@ -225,8 +225,9 @@ const struct gs_instance *gs_index_instances(const struct gs_module *m, gs_ref o
 bool gs_index_function_at(const struct gs_module *m, uint64_t addr, Dwarf_Die *die);
 bool gs_die_flag(Dwarf_Die *die, unsigned at);
 /*
- * Where a function or inlined instance begins: DW_AT_entry_pc, else DW_AT_low_pc, else its first range that is no
- * cold part (a function that gcc split has only DW_AT_ranges, and libdw gives no entry for it).
+ * Where a function or inlined instance begins: DW_AT_entry_pc, else DW_AT_low_pc, else its first
+ * range that is no cold part (a function that gcc split has only DW_AT_ranges, and libdw gives no
+ * entry for it).
  */
 bool gs_die_entry(const struct gs_module *m, Dwarf_Die *die, uint64_t *entry);
 bool gs_die_link(Dwarf_Die *die, unsigned at, Dwarf_Die *out);

@@ -84,7 +84,7 @@ void gs_place_add(struct gs_place_list *l, uint64_t addr, uint64_t natural, stru
 	}
 	if (cost == GS_COST_REFUSED) {
 		l->nrefused++;
-		gs_place_note(l, "0x%llx cannot be probed: the kernel refuses `%s'",
+		gs_place_note(l, "0x%llx cannot be probed: `%s' is not stepped out of line",
 			      (unsigned long long)addr, gs_insn_text(m, addr, &l->out->arena));
 		return;
 	}

@@ -279,21 +279,27 @@ static void test_instructions_that_the_kernel_refuses(void)
 		uint8_t bytes[8], len;
 		enum gs_cost cost;
 	} cases[] = {
-		{{0x55}, 1, GS_COST_EMULATED},			   /* push %rbp */
-		{{0x41, 0x54}, 2, GS_COST_EMULATED},		   /* push %r12 */
-		{{0x90}, 1, GS_COST_EMULATED},			   /* nop */
-		{{0x66, 0x90}, 2, GS_COST_EMULATED},		   /* xchg %ax,%ax */
-		{{0x0f, 0x1f, 0x44, 0, 0}, 5, GS_COST_NOP5},	   /* nopl 0(%rax,%rax) */
-		{{0xe8, 1, 2, 3, 4}, 5, GS_COST_EMULATED},	   /* call */
-		{{0x0f, 0x84, 1, 2, 3, 4}, 6, GS_COST_EMULATED},   /* je */
-		{{0xf3, 0x0f, 0x1e, 0xfa}, 4, GS_COST_STEPPED},	   /* endbr64 */
-		{{0x48, 0x89, 0xe5}, 3, GS_COST_STEPPED},	   /* mov %rsp,%rbp */
-		{{0xc3}, 1, GS_COST_STEPPED},			   /* ret */
-		{{0xcc}, 1, GS_COST_REFUSED},			   /* int3 */
-		{{0x0f, 0x05}, 2, GS_COST_REFUSED},		   /* syscall */
-		{{0x0f, 0x0b}, 2, GS_COST_REFUSED},		   /* ud2 */
-		{{0xf4}, 1, GS_COST_REFUSED},			   /* hlt */
-		{{0xf0, 0xff, 0x07}, 3, GS_COST_REFUSED},	   /* lock incl (%rdi) */
+		{{0x55}, 1, GS_COST_EMULATED},			      /* push %rbp */
+		{{0x41, 0x54}, 2, GS_COST_EMULATED},		      /* push %r12 */
+		{{0x90}, 1, GS_COST_EMULATED},			      /* nop */
+		{{0x66, 0x90}, 2, GS_COST_EMULATED},		      /* xchg %ax,%ax */
+		{{0x0f, 0x1f, 0x44, 0, 0}, 5, GS_COST_NOP5},	      /* nopl 0(%rax,%rax) */
+		{{0xe8, 1, 2, 3, 4}, 5, GS_COST_EMULATED},	      /* call */
+		{{0x0f, 0x84, 1, 2, 3, 4}, 6, GS_COST_EMULATED},      /* je */
+		{{0xf3, 0x0f, 0x1e, 0xfa}, 4, GS_COST_STEPPED},	      /* endbr64 */
+		{{0x48, 0x89, 0xe5}, 3, GS_COST_STEPPED},	      /* mov %rsp,%rbp */
+		{{0xc3}, 1, GS_COST_STEPPED},			      /* ret */
+		{{0xcc}, 1, GS_COST_REFUSED},			      /* int3 */
+		{{0x0f, 0x05}, 2, GS_COST_REFUSED},		      /* syscall */
+		{{0x0f, 0x0b}, 2, GS_COST_STEPPED},		      /* ud2 */
+		{{0x66, 0x0f, 0x38, 0x00, 0xc1}, 5, GS_COST_STEPPED}, /* pshufb */
+		{{0xc5, 0xf9, 0xef, 0xc0},
+		 4,
+		 GS_COST_REFUSED},			  /* vpxor: its opcode is that of out */
+		{{0xc5, 0xf8, 0x77}, 3, GS_COST_STEPPED}, /* vzeroupper */
+		{{0x8e, 0xd0}, 2, GS_COST_REFUSED},	  /* mov %eax,%ss */
+		{{0xf4}, 1, GS_COST_REFUSED},		  /* hlt */
+		{{0xf0, 0xff, 0x07}, 3, GS_COST_REFUSED}, /* lock incl (%rdi) */
 		{{0x2e, 0x0f, 0x1f, 0x40, 0}, 5, GS_COST_REFUSED}, /* cs nopl */
 		{{0x3e, 0xff, 0xe0}, 3, GS_COST_REFUSED},	   /* notrack jmp *%rax */
 	};
