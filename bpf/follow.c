@@ -142,7 +142,7 @@ static void send(struct follow *f, enum gs_record_kind kind, int other, int code
  * The new task's numbers in our namespace, from its struct pid; one that is the first of a deeper
  * namespace has a number here, too, but its hits cannot be told: it is counted as not followed.
  */
-static void new_task_numbers(struct follow *f, gs_label lost)
+static void new_task_numbers(struct follow *f, gs_label deeper)
 {
 	const struct gs_kernel_types *k = &f->t->types;
 
@@ -158,19 +158,19 @@ static void new_task_numbers(struct follow *f, gs_label lost)
 	read_kernel(f, FP_VALUE, 4, R_TASK, k->pid_level);
 	read_kernel(f, FP_NEW_TGID, 4, R_TASK, k->pid_numbers + f->level * k->upid_size);
 	gs_emit_load(&f->e, BPF_W, BPF_REG_1, BPF_REG_10, FP_VALUE);
-	gs_emit_ifi(&f->e, BPF_JNE, BPF_REG_1, (int32_t)f->level, lost);
+	gs_emit_ifi(&f->e, BPF_JNE, BPF_REG_1, (int32_t)f->level, deeper);
 }
 
 /* sched_process_fork(parent, child): in the parent, before the child can run. */
 static void on_fork(struct follow *f)
 {
-	gs_label lost = gs_emit_label(&f->e, "not_followed");
+	gs_label deeper = gs_emit_label(&f->e, "namespace_below");
 	gs_label sent = gs_emit_label(&f->e, "followed");
 
 	map_call(f, GS_MAP_PIDS, FP_KEY, BPF_FUNC_map_lookup_elem);
 	gs_emit_ifi(&f->e, BPF_JEQ, BPF_REG_0, 0, f->leave);
 	gs_emit_load(&f->e, BPF_DW, R_TASK, R_CTX, 8);
-	new_task_numbers(f, lost);
+	new_task_numbers(f, deeper);
 	gs_emit_storei(&f->e, BPF_W, BPF_REG_10, FP_VALUE, GS_PID_RECORDED);
 	gs_emit_map(&f->e, BPF_REG_1, GS_MAP_PIDS);
 	gs_emit_mov(&f->e, BPF_REG_2, BPF_REG_10);
@@ -180,8 +180,12 @@ static void on_fork(struct follow *f)
 	gs_emit_movi(&f->e, BPF_REG_4, BPF_ANY);
 	gs_emit_call(&f->e, BPF_FUNC_map_update_elem);
 	gs_emit_ifi(&f->e, BPF_JEQ, BPF_REG_0, 0, sent);
-	gs_emit_bind(&f->e, lost);
 	count_loss(f, offsetof(struct gs_control, filter_lost));
+	if (gs_emit_label_used(&f->e, deeper)) {
+		gs_emit_goto(&f->e, sent);
+		gs_emit_bind(&f->e, deeper);
+		count_loss(f, offsetof(struct gs_control, deeper));
+	}
 	gs_emit_bind(&f->e, sent);
 	send(f, GS_RECORD_FORK, FP_NEW_TGID, 0);
 }

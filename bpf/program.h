@@ -49,6 +49,7 @@ struct gs_control {
 	uint32_t reserved;
 	uint64_t filter_lost;  /* pid set insertions that failed */
 	uint64_t process_lost; /* fork, exec and exit records that found no room */
+	uint64_t deeper; /* children in a pid namespace below, whose hits cannot be told apart */
 };
 
 /* What the running kernel offers; a bit cleared by the test-only mask takes the fallback. */

@@ -236,6 +236,20 @@ bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid)
 	return bpf_map_lookup_elem(t->map_fd[GS_MAP_PIDS], &pid, &flags) == 0;
 }
 
+uint32_t gs_tracer_pid_count(struct gs_tracer *t)
+{
+	uint32_t n = 0, key, next;
+	const void *at = NULL;
+
+	/* Deletions meanwhile may begin it anew: it ends where the set cannot. */
+	while (n < MAX_PROCESSES && bpf_map_get_next_key(t->map_fd[GS_MAP_PIDS], at, &next) == 0) {
+		n++;
+		key = next;
+		at = &key;
+	}
+	return n;
+}
+
 struct gs_error *gs_tracer_counters(struct gs_tracer *t, uint32_t probe, struct gs_counters *out)
 {
 	GS_CLEANUP_FREE struct gs_counters *each = gs_calloc((size_t)t->ncpus, sizeof(*each));
@@ -258,6 +272,11 @@ struct gs_error *gs_tracer_counters(struct gs_tracer *t, uint32_t probe, struct 
 uint64_t gs_tracer_filter_lost(struct gs_tracer *t)
 {
 	return __atomic_load_n(&t->control->filter_lost, __ATOMIC_RELAXED);
+}
+
+uint64_t gs_tracer_deeper(struct gs_tracer *t)
+{
+	return __atomic_load_n(&t->control->deeper, __ATOMIC_RELAXED);
 }
 
 uint64_t gs_tracer_process_lost(struct gs_tracer *t)

@@ -66,6 +66,8 @@ struct gs_error *gs_tracer_pid_add(struct gs_tracer *t, int32_t pid);
 struct gs_error *gs_tracer_pid_add_at_exec(struct gs_tracer *t, int32_t pid);
 struct gs_error *gs_tracer_pid_remove(struct gs_tracer *t, int32_t pid);
 bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid);
+/* Processes in the set; with follow those that have ended have left it. */
+uint32_t gs_tracer_pid_count(struct gs_tracer *t);
 
 /*
  * Waits at most timeout_ms (woken early when a ring is half full), then gives every record that is
@@ -79,6 +81,8 @@ struct gs_error *gs_tracer_poll(struct gs_tracer *t, int timeout_ms, gs_record_f
 /* Totals over cpus since the start. */
 struct gs_error *gs_tracer_counters(struct gs_tracer *t, uint32_t probe, struct gs_counters *out);
 uint64_t gs_tracer_filter_lost(struct gs_tracer *t);
+/* Children that began a pid namespace below ours: they are not recorded. */
+uint64_t gs_tracer_deeper(struct gs_tracer *t);
 uint64_t gs_tracer_process_lost(struct gs_tracer *t); /* fork, exec and exit records without room */
 uint64_t gs_tracer_ring_bytes(const struct gs_tracer *t); /* all rings */
 

@@ -40,6 +40,46 @@ bool gs_proc_is_kernel_thread(int32_t pid)
 	return flags & KTHREAD_FLAG;
 }
 
+bool gs_proc_in_our_namespace(int32_t pid)
+{
+	struct stat ours, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat(path, &its) || stat("/proc/self/ns/pid", &ours))
+		return true;
+	return its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+static bool has_ended(int32_t pid)
+{
+	struct gs_proc_info info;
+
+	return !gs_proc_info(pid, &info) || info.state == 'Z' || info.state == 'X';
+}
+
+int32_t gs_proc_live_thread(int32_t pid)
+{
+	int32_t found = has_ended(pid) ? 0 : pid;
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	if (found)
+		return found;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && !found && (e = readdir(dir))) {
+		int32_t tid = (int32_t)strtol(e->d_name, NULL, 10);
+
+		if (tid > 0 && !has_ended(tid))
+			found = tid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 static void status_line(struct gs_proc_info *info, const char *line)
 {
 	const char *last;

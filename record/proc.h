@@ -23,6 +23,16 @@ bool gs_proc_info(int32_t pid, struct gs_proc_info *out);
 
 bool gs_proc_is_kernel_thread(int32_t pid);
 
+/* The process is numbered in our own pid namespace first. Also true when that cannot be found out.
+ */
+bool gs_proc_in_our_namespace(int32_t pid);
+
+/*
+ * A thread that has the memory and files of the process: its main thread, or another one where that
+ * has ended, and leaves nothing in /proc/PID. 0 when all have.
+ */
+int32_t gs_proc_live_thread(int32_t pid);
+
 /* Path of the executable without " (deleted)"; "" when unknown. At least 1 byte. Returns out. */
 char *gs_proc_exe(int32_t pid, char *out, size_t size);
 

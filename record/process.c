@@ -262,7 +262,7 @@ static void read_maps(struct gs_processes *p, struct process *proc, uint64_t tim
 {
 	struct map_walk walk = {p, proc, time_ns};
 
-	gs_proc_each_map(proc->pid, each_map, &walk);
+	gs_proc_each_map(gs_proc_live_thread(proc->pid), each_map, &walk);
 	proc->generation = p->generation;
 	proc->read_ns = now_ns();
 }

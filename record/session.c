@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/proc.h"
 #include "record/session_state.h"
 #include "record/signals.h"
 
@@ -194,8 +195,15 @@ static struct gs_error *start_child(struct gs_session *s)
 struct adding {
 	struct gs_session *s;
 	struct gs_error *err;
-	bool any;
+	bool any, first;
 };
+
+/* In a pid namespace of its own the recorder cannot tell apart who is numbered in one below. */
+static bool can_tell(const struct gs_session *s, int32_t pid)
+{
+	return !(gs_tracer_features(s->tracer) & GS_FEATURE_NS_PID) ||
+	       gs_proc_in_our_namespace(pid);
+}
 
 static void add_descendant(void *ctx, int32_t pid)
 {
@@ -203,6 +211,10 @@ static void add_descendant(void *ctx, int32_t pid)
 
 	if (a->err || gs_tracer_pid_has(a->s->tracer, pid))
 		return;
+	if (!can_tell(a->s, pid)) {
+		a->s->deeper += a->first;
+		return;
+	}
 	a->err = gs_tracer_pid_add(a->s->tracer, pid);
 	a->any = true;
 }
@@ -222,10 +234,17 @@ static struct gs_error *add_processes(struct gs_session *s)
 		if (s->pidfds[i] < 0 && errno == ESRCH)
 			return gs_error_new(GS_ERR_NOT_FOUND, "-p: process %d has ended",
 					    o->pids[i]);
+		if (!can_tell(s, o->pids[i]))
+			return gs_error_new(GS_ERR_UNSUPPORTED,
+					    "-p: process %d is in a pid namespace below that of "
+					    "gs-record: run gs-record in the initial one, or give "
+					    "-x BINARY alone",
+					    o->pids[i]);
 		GS_TRY(gs_tracer_pid_add(s->tracer, o->pids[i]));
 	}
 	for (int i = 0; !o->no_follow && a.any && i < 10; i++) {
 		a.any = false;
+		a.first = !i;
 		gs_target_descendants(o->pids, o->npids, add_descendant, &a);
 		if (a.err)
 			return a.err;
@@ -362,6 +381,8 @@ static bool over(struct gs_session *s, uint64_t now)
 	else
 		return false;
 	s->reason = reason;
+	if (reason == GS_END_TARGET_EXIT && s->has_child && !s->opts->no_follow)
+		s->still_run = gs_tracer_pid_count(s->tracer);
 	return true;
 }
 

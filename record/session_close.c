@@ -94,8 +94,15 @@ static void say_others(struct gs_session *s)
 {
 	uint64_t none = s->tally.rows[s->tally.nprobes].lost;
 	uint64_t filter = gs_tracer_filter_lost(s->tracer);
+	uint64_t deeper = gs_tracer_deeper(s->tracer) + s->deeper;
 	uint64_t rows = gs_processes_dropped(s->processes);
 
+	if (s->still_run)
+		gs_voice_say(&s->voice,
+			     "%u process%s that the command started still run%s: the recording "
+			     "ended with the command (go on with -p PID)",
+			     s->still_run, s->still_run == 1 ? "" : "es",
+			     s->still_run == 1 ? "s" : "");
 	if (none)
 		gs_voice_always(&s->voice, "%" PRIu64 " damaged record%s left out, counted as lost",
 				none, gs_plural(none));
@@ -103,6 +110,11 @@ static void say_others(struct gs_session *s)
 		gs_voice_always(&s->voice,
 				"%" PRIu64 " process%s could not be followed: too many at a time",
 				filter, filter == 1 ? "" : "es");
+	if (deeper)
+		gs_voice_always(&s->voice,
+				"%" PRIu64 " process%s could not be followed: into a pid namespace "
+				"below that of gs-record (run it in the initial one)",
+				deeper, deeper == 1 ? "" : "es");
 	if (rows)
 		gs_voice_say(&s->voice,
 			     "%" PRIu64 " row%s about processes left out: there were too many",

@@ -151,7 +151,8 @@ void gs_session_probe_counters(struct gs_session *s, uint32_t probe, struct gs_m
 
 static uint64_t lost_by_none(struct gs_session *s)
 {
-	return s->tally.rows[s->tally.nprobes].lost + gs_tracer_filter_lost(s->tracer);
+	return s->tally.rows[s->tally.nprobes].lost + gs_tracer_filter_lost(s->tracer) +
+	       gs_tracer_deeper(s->tracer) + s->deeper;
 }
 
 void gs_session_counters(struct gs_session *s, struct gs_meta *rows, uint64_t now_ns)

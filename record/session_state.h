@@ -51,6 +51,8 @@ struct gs_session {
 
 	uint64_t start_ns, polled_ns, second_ns, clock_ns;
 	enum gs_end_reason reason;
+	uint32_t deeper; /* children of -p that are numbered in a pid namespace below ours */
+	uint32_t still_run; /* that the command started, when it had ended */
 	struct gs_error *error; /* what cut it short */
 	bool leave;		/* a thread still runs on this: it ends with the process */
 };

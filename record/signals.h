@@ -20,7 +20,7 @@ void gs_signals_restore(void);
 
 struct gs_signals_taken {
 	int signal;
-	bool request;	    /* it asks for an end; the others (SIGUSR1, SIGUSR2) are for the command */
+	bool request; /* it asks for an end; the others (SIGUSR1, SIGUSR2) are for the command */
 	bool from_terminal; /* the kernel sent it to the whole foreground group: the command has it
 			       too */
 };

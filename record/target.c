@@ -92,7 +92,7 @@ static struct gs_error *check_pid(int32_t pid)
 	if (gs_proc_is_kernel_thread(pid))
 		return gs_error_new(GS_ERR_USAGE, "-p: process %d (%s) is a kernel thread", pid,
 				    info.comm);
-	if (info.state == 'Z' || info.state == 'X')
+	if (!gs_proc_live_thread(pid))
 		return gs_error_new(GS_ERR_NOT_FOUND, "-p: process %d (%s) has already ended", pid,
 				    info.comm);
 	if (geteuid() != 0 && info.uid != getuid())
@@ -104,7 +104,7 @@ static struct gs_error *check_pid(int32_t pid)
 
 struct map_walk {
 	struct gs_target *t;
-	int32_t pid;
+	int32_t pid; /* or a thread of it */
 };
 
 /*
@@ -134,15 +134,15 @@ static bool add_map(void *ctx, const struct gs_proc_map *map)
 	return true;
 }
 
-static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid)
+static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid, int32_t thread)
 {
 	char path[64], exe[PATH_MAX];
 	struct stat st, first;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", thread);
 	if (stat(path, &st))
 		return gs_error_errno(errno, "-p: cannot open the program of process %d", pid);
-	gs_proc_exe(pid, exe, sizeof(exe));
+	gs_proc_exe(thread, exe, sizeof(exe));
 	if (!t->executable) {
 		t->executable = gs_arena_strdup(&t->arena, path);
 		t->display = gs_arena_strdup(&t->arena, exe);
@@ -162,12 +162,13 @@ static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid)
 static struct gs_error *init_pids(const struct gs_record_options *opts, struct gs_target *t)
 {
 	for (size_t i = 0; i < opts->npids; i++) {
-		struct map_walk walk = {t, opts->pids[i]};
+		struct map_walk walk = {.t = t};
 
 		GS_TRY(check_pid(opts->pids[i]));
+		walk.pid = gs_proc_live_thread(opts->pids[i]);
 		if (!opts->binary)
-			GS_TRY(set_pid_executable(t, opts->pids[i]));
-		if (!gs_proc_each_map(opts->pids[i], add_map, &walk))
+			GS_TRY(set_pid_executable(t, opts->pids[i], walk.pid));
+		if (!gs_proc_each_map(walk.pid, add_map, &walk))
 			return gs_error_new(
 				GS_ERR_SYSTEM,
 				"-p: cannot read /proc/%d/maps: it has ended, or its owner "

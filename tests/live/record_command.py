@@ -15,6 +15,7 @@ from live import equal, ok, wait_for
 live.plan_or_skip()
 tmp = live.directory()
 hits = record_live.fixture(tmp, "record_hits", "-O2", "-lpthread")
+kinds = record_live.fixture(tmp, "record_kinds", "-O1", "-lpthread")
 data = os.path.join(tmp, "x.data")
 before = record_live.kernel_objects()
 
@@ -133,7 +134,68 @@ def own_calls():
        "the command's own exec is", done.stderr)
 
 
-for test in (streams, input_is_left, signals, own_calls):
+def lives_and_deaths():
+    """However a process comes to be and ends, its calls are counted, and the program never notices."""
+    for args, calls, status in ((["one"], 1, 0), (["dies", "6"], 1, 6), (["dies", "9"], 1, 9), (["faults"], 1, 11),
+                                (["vforks", "10"], 10, 0), (["spawns", "10"], 10, 0), (["forks", "50"], 50, 0),
+                                (["container"], 2, 0), (["threads", "100"], 800, 0), (["exec-in-thread"], 1, 0),
+                                (["without-leader", "100"], 100, 0), (["strict", "200"], 200, 0),
+                                (["filtered", "200"], 200, 0)):
+        for off in ("", "no-multi,no-task-storage"):
+            done = live.record("-o", data, "-e", "step", "--", kinds, *args, env=dict(os.environ, GS_FEATURES_OFF=off))
+            info = live.report("--info", data).stdout
+            how = "killed by signal %d" % status if status else "exited with status 0"
+            ok(done.returncode == 0 and "gs-record: %d event%s from 1 probe (0 lost)" % (calls, "s" * (calls != 1)) in
+               done.stderr and how in info, "%s %s" % (" ".join(args), off), done.stderr + info)
+            if args[0] in ("strict", "filtered"):
+                equal(done.stdout, "survived\n", "a program with a seccomp filter survives")
+
+
+def goes_on():
+    """A command that leaves processes behind: the recording ends with it, and says that they run."""
+    done = live.record("-o", data, "-e", "step", "--", kinds, "daemon", "3")
+    ok(done.returncode == 0 and "1 process that the command started still runs" in done.stderr,
+       "a command that becomes a daemon is said", done.stderr)
+    done = live.record("-o", data, "-e", "step", "--", kinds, "forks", "3")
+    ok("still run" not in done.stderr, "nothing is said of those that have ended", done.stderr)
+
+
+def main_thread_gone():
+    target = live.start([kinds, "without-leader", "100000"])
+    wait_for(lambda: "Z" in read("/proc/%d/status" % target.pid).split("State:")[1][:4], what="the end of the main thread")
+    for args in ([], ["-x", kinds]):
+        done = live.record("-o", data, "-e", "step", "-p", str(target.pid), *args, "--duration", "500ms")
+        ok(done.returncode == 0 and len(live.events(data)) > 10, "-p of a process without its main thread %s" % args,
+           done.stderr)
+    target.kill()
+    target.wait()
+
+
+def namespaces():
+    """From inside a pid namespace: its processes are recorded; those of one below are not, and that is said."""
+    def inside(script):
+        return subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script, live.RECORD, data, kinds],
+                              capture_output=True, text=True, timeout=60)
+
+    done = inside("$0 -o $1 -e step -- $2 forks 20")
+    ok("gs-record: 20 events from 1 probe (0 lost)" in done.stderr, "a command in the recorder's own namespace", done.stderr)
+    done = inside("$2 without-leader 100000 & sleep 0.3; $0 -o $1 -e step -p $! --duration 300ms")
+    ok(done.returncode == 0 and len(live.events(data)) > 10, "-p there", done.stderr)
+    done = inside("$0 -o $1 -e step -- $2 container")
+    ok("0 events from 1 probe (1 lost)" in done.stderr and "pid namespace below" in done.stderr,
+       "children in a namespace below are counted, and why", done.stderr)
+    below = "unshare --pid --fork $2 without-leader 100000 & sleep 0.5; "
+    done = inside(below + "$0 -o $1.no -e step -p $(cat /proc/$!/task/$!/children) --duration 300ms")
+    ok(done.returncode == 1 and "pid namespace below" in done.stderr and not os.path.exists(data + ".no"),
+       "-p of one below is refused", done.stderr)
+    done = inside(below + "$0 -o $1 -x $2 -e step -p $! --duration 300ms")
+    ok("1 process could not be followed" in done.stderr and "(1 lost)" in done.stderr,
+       "a child of -p that is below is counted", done.stderr)
+    done = inside(below + "$0 -o $1 -x $2 -e step --duration 300ms")
+    ok(done.returncode == 0 and len(live.events(data)) > 10, "-x records it", done.stderr)
+
+
+for test in (streams, input_is_left, signals, own_calls, lives_and_deaths, goes_on, main_thread_gone, namespaces):
     live.case(test)
 record_live.nothing_left(before, "no program, map or link is left in the kernel")
 live.done()
