@@ -226,13 +226,28 @@ static void take_bits(const struct gs_value_source *src, const struct gs_value *
 	out->in_bits = true;
 }
 
+/*
+ * A flexible array member has elements that the size of its structure does not count, and that were
+ * not captured: it is not an empty one. (A slice is an item of its own, and whole.)
+ */
+static bool is_flexible(const struct gs_value_source *src, const struct gs_value *v,
+			const struct gs_value *out)
+{
+	const struct gs_type *type = type_of(src, out->type);
+
+	return type->kind == GS_KIND_ARRAY && !type->count && type->stride &&
+	       gs_kind_is_aggregate(type_of(src, v->type)->kind);
+}
+
 static void take_bytes(const struct gs_value_source *src, const struct gs_value *v, uint64_t offset,
 		       struct gs_value *out)
 {
 	uint64_t size = gs_value_type_size(src, out->type);
 	uint64_t left = offset < v->len ? v->len - offset : 0;
 
-	if (size <= left || (!size && offset <= v->len)) {
+	if (is_flexible(src, v, out)) {
+		out->status = GS_STATUS_NOT_COLLECTED;
+	} else if (size <= left || (!size && offset <= v->len)) {
 		out->data = v->data ? v->data + offset : NULL;
 		out->len = (size_t)size;
 	} else if (left && is_divisible(src, out->type)) {

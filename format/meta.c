@@ -322,6 +322,20 @@ static void *table_row(const struct gs_meta *m, const struct table *t, size_t i)
 	return t->single ? at(m, t->array) : *(char **)at(m, t->array) + i * t->size;
 }
 
+bool gs_meta_start(const struct gs_meta *m, uint64_t *mono_ns, uint64_t *unix_ns)
+{
+	if (m->has_session) {
+		*mono_ns = m->session.start_mono_ns;
+		*unix_ns = m->session.start_unix_ns;
+		return true;
+	}
+	if (!m->nclocks)
+		return false;
+	*mono_ns = m->clocks[0].mono_ns;
+	*unix_ns = m->clocks[0].unix_ns;
+	return true;
+}
+
 const char *gs_meta_table_name(enum gs_meta_table table)
 {
 	return (unsigned)table < GS_META_TABLES ? tables[table].name : "unknown";

@@ -249,6 +249,12 @@ struct gs_error *gs_meta_read(struct gs_reader *r, struct gs_meta *m, enum gs_me
 size_t gs_meta_write_some(struct gs_buf *out, const struct gs_meta *m, enum gs_meta_table table,
 			  size_t first, size_t limit);
 size_t gs_meta_count(const struct gs_meta *m, enum gs_meta_table table); /* rows it has now */
+/*
+ * When the recording began, on CLOCK_MONOTONIC and since 1970: as the session says, or the first
+ * clock snapshot, which was taken at the same moment and is in another block. False: both are
+ * missing.
+ */
+bool gs_meta_start(const struct gs_meta *m, uint64_t *mono_ns, uint64_t *unix_ns);
 const char *gs_meta_table_name(enum gs_meta_table table);
 
 #endif

@@ -8,17 +8,25 @@
  */
 #include "report/csv_cell.h"
 
-#include "common/hash.h"
 #include "common/text.h"
+#include "report/names.h"
 #include "report/render.h"
 
 #define COLUMNS_MAX 16384u
 
-/* One leaf of one probe's view, before names are final. */
+/* What is listed of one probe's view: an item, or an expression. */
+struct item {
+	const char *key, *probe;
+	char *type;
+	size_t field;
+	bool apart; /* its columns are named with the probe */
+};
+
+/* One leaf of an item, before names are final. */
 struct leaf {
 	char *path, *type;
-	const char *probe;
-	size_t field;
+	size_t item;
+	unsigned again; /* so many leaves before it, of the same event, have the path too */
 	uint32_t column;
 };
 
@@ -28,6 +36,7 @@ struct plan {
 	uint32_t probe;
 	const struct gs_view *view;
 	size_t first, n;
+	bool again; /* of some leaf */
 };
 
 struct column {
@@ -36,6 +45,8 @@ struct column {
 };
 
 struct csv {
+	struct item *items;
+	size_t nitems, items_cap;
 	struct leaf *leaves;
 	size_t nleaves, leaves_cap;
 	struct plan *plans;
@@ -53,10 +64,18 @@ struct csv {
 struct visit {
 	struct csv *csv;
 	struct gs_render *render;
-	const char *probe;
-	size_t field;
+	const struct plan *plan;
 	size_t next, end; /* leaves of the event's plan */
 };
+
+/* Types compare as they are printed: those of several files have nothing else in common. */
+static char *print_type(const struct gs_types *types, gs_type_id type)
+{
+	struct gs_buf text = {0};
+
+	gs_type_print(&text, types, gs_type_strip(types, type), NULL);
+	return gs_buf_cstr(&text);
+}
 
 static void add_leaf(struct gs_walk *w, gs_type_id type)
 {
@@ -72,14 +91,9 @@ static void add_leaf(struct gs_walk *w, gs_type_id type)
 	}
 	leaf = GS_PUSH(c->leaves, c->nleaves, c->leaves_cap);
 	gs_walk_path(&text, w);
-	leaf->path = gs_strdup(gs_buf_cstr(&text));
-	gs_buf_reset(&text);
-	gs_type_print(&text, w->event->source.types, gs_type_strip(w->event->source.types, type),
-		      NULL);
-	leaf->type = gs_strdup(gs_buf_cstr(&text));
-	leaf->probe = visit->probe;
-	leaf->field = visit->field;
-	gs_buf_deinit(&text);
+	*leaf = (struct leaf){.path = gs_buf_cstr(&text),
+			      .type = print_type(w->event->source.types, type),
+			      .item = c->nitems - 1};
 }
 
 static void plan_leaf(struct gs_walk *w, const struct gs_leaf *leaf)
@@ -133,31 +147,56 @@ static void walk_out(const struct gs_walk_ops *ops, struct visit *visit, struct 
 	gs_walk_value(&w, o->key, &v);
 }
 
+/* An expression is one column, whatever its type. */
+static void plan_query(struct visit *visit, struct gs_event *ev, const struct gs_out *o)
+{
+	struct gs_walk w = {.event = ev, .ctx = visit, .npath = 1};
+
+	w.path[0].name = o->key;
+	add_leaf(&w, gs_query_for(o->query, ev->view)->type);
+}
+
+static void find_repeats(struct csv *c, struct plan *plan)
+{
+	struct gs_map seen = {0};
+
+	for (size_t i = plan->first; i < plan->first + plan->n; i++) {
+		struct leaf *leaf = &c->leaves[i];
+		uint64_t *times = gs_map_put(&seen, leaf->path, strlen(leaf->path), 0, NULL);
+
+		leaf->again = (unsigned)(*times)++;
+		plan->again |= leaf->again > 0;
+	}
+	gs_map_deinit(&seen);
+}
+
 static void plan_view(struct gs_render *r, struct gs_file *f, uint32_t probe, struct gs_view *view)
 {
 	struct csv *c = r->state;
 	struct plan *plan = GS_PUSH(c->plans, c->nplans, c->plans_cap);
 	const struct gs_outs *outs = gs_fields_outs(r->fields, view);
-	struct visit visit = {.csv = c, .render = r, .probe = f->meta->probes[probe].name};
+	struct visit visit = {.csv = c, .render = r};
 	struct gs_event ev;
 
 	*plan = (struct plan){.file = f, .probe = probe, .view = view, .first = c->nleaves};
 	gs_event_static(view, &ev);
 	for (size_t i = 0; i < outs->n; i++) {
 		const struct gs_out *o = &outs->list[i];
+		gs_type_id type = o->item >= 0 ? view->schema.items[o->item].type
+					       : gs_query_for(o->query, view)->type;
 
-		visit.field = o->field;
-		if (o->item >= 0) {
+		*GS_PUSH(c->items, c->nitems, c->items_cap) =
+			(struct item){.key = o->key,
+				      .probe = f->meta->probes[probe].name,
+				      .type = print_type(ev.source.types, type),
+				      .field = o->field};
+		if (o->item >= 0)
 			walk_out(&plan_ops, &visit, &ev, o);
-		} else {
-			/* The value of an expression is one column whatever its type. */
-			struct gs_walk w = {.event = &ev, .ctx = &visit, .npath = 1};
-
-			w.path[0].name = o->key;
-			add_leaf(&w, gs_query_for(o->query, view)->type);
-		}
+		else
+			plan_query(&visit, &ev, o);
 	}
 	plan->n = c->nleaves - plan->first;
+	find_repeats(c, plan);
 }
 
 static bool is_planned(const struct csv *c, const struct gs_file *f, uint32_t probe,
@@ -187,54 +226,98 @@ static void plan_file(struct gs_render *r, struct gs_file *f)
 	}
 }
 
-static bool is_head_name(const char *path)
+/* The columns that a listing has by default are taken even where others were chosen. */
+static bool is_head_name(const struct gs_render *r, const char *path)
 {
 	for (unsigned h = 0; h < GS_HEAD_COUNT; h++)
-		if (strcmp(path, gs_heads[h].name) == 0)
+		if (h != GS_HEAD_ADDR && h != GS_HEAD_INLINED_IN &&
+		    strcmp(path, gs_heads[h].name) == 0)
+			return true;
+	for (size_t i = 0; i < r->fields->n; i++)
+		if (r->fields->list[i].kind == GS_FIELD_HEAD &&
+		    strcmp(path, gs_heads[r->fields->list[i].head].name) == 0)
 			return true;
 	return false;
 }
 
-/* Index of each path's first leaf; CLASH tells paths whose leaves of different probes differ in
- * type. */
-static void find_clashes(const struct csv *c, struct gs_map *first, bool *clash)
+static bool differ(const struct item *a, const char *a_type, const struct item *b,
+		   const char *b_type)
 {
-	for (size_t i = 0; i < c->nleaves; i++) {
-		const struct leaf *leaf = &c->leaves[i];
-		bool fresh;
-		size_t at = (size_t)*gs_map_put(first, leaf->path, strlen(leaf->path), i, &fresh);
-		const struct leaf *other = &c->leaves[at];
-
-		clash[i] = false;
-		if (is_head_name(leaf->path) || (!fresh && strcmp(other->type, leaf->type) != 0 &&
-						 strcmp(other->probe, leaf->probe) != 0))
-			clash[at] = true;
-	}
+	return strcmp(a_type, b_type) != 0 && strcmp(a->probe, b->probe) != 0;
 }
 
-static void make_columns(struct csv *c)
+/* One leaf that clashes takes its whole item along: half of a structure apart would be hard to use.
+ */
+static void find_clashes(const struct gs_render *r, struct csv *c)
 {
-	struct gs_map first = {0}, names = {0};
-	bool *clash = gs_calloc(c->nleaves + 1, sizeof(*clash));
+	struct gs_map keys = {0}, paths = {0};
+	bool fresh;
 
-	find_clashes(c, &first, clash);
 	for (size_t i = 0; i < c->nleaves; i++) {
 		struct leaf *leaf = &c->leaves[i];
-		bool apart = clash[*gs_map_get(&first, leaf->path, strlen(leaf->path))], fresh;
-		char *name = apart ? gs_asprintf("%s:%s", leaf->probe, leaf->path)
-				   : gs_strdup(leaf->path);
-		char *key = gs_asprintf("%zu %s", leaf->field, name);
+		struct item *item = &c->items[leaf->item], *other;
+		size_t at = (size_t)*gs_map_put(&paths, leaf->path, strlen(leaf->path), i, NULL);
+
+		other = &c->items[c->leaves[at].item];
+		if (is_head_name(r, leaf->path))
+			item->apart = true;
+		if (differ(other, c->leaves[at].type, item, leaf->type))
+			item->apart = other->apart = true;
+	}
+	for (size_t i = 0; i < c->nitems; i++) {
+		struct item *item = &c->items[i], *first;
+
+		first = &c->items[*gs_map_put(&keys, item->key, strlen(item->key), i, &fresh)];
+		first->apart |= item->apart || differ(first, first->type, item, item->type);
+	}
+	for (size_t i = 0; i < c->nitems; i++)
+		c->items[i].apart =
+			c->items[*gs_map_get(&keys, c->items[i].key, strlen(c->items[i].key))]
+				.apart;
+	gs_map_deinit(&keys);
+	gs_map_deinit(&paths);
+}
+
+/* A name that is there already, as when `p' and `p.x' were captured, gets #2. */
+static void number_columns(struct csv *c)
+{
+	struct gs_map seen = {0};
+
+	for (size_t i = 0; i < c->ncolumns; i++) {
+		struct gs_buf numbered = {0};
+		const char *name = gs_name_apart(&seen, c->columns[i].name, &numbered);
+
+		if (name != c->columns[i].name) {
+			free(c->columns[i].name);
+			c->columns[i].name = gs_strdup(name);
+		}
+		gs_buf_deinit(&numbered);
+	}
+	gs_map_deinit(&seen);
+}
+
+static void make_columns(const struct gs_render *r, struct csv *c)
+{
+	struct gs_map names = {0};
+
+	find_clashes(r, c);
+	for (size_t i = 0; i < c->nleaves; i++) {
+		struct leaf *leaf = &c->leaves[i];
+		const struct item *item = &c->items[leaf->item];
+		char *name = item->apart ? gs_asprintf("%s:%s", item->probe, leaf->path)
+					 : gs_strdup(leaf->path);
+		char *key = gs_asprintf("%zu %u %s", item->field, leaf->again, name);
+		bool fresh;
 
 		leaf->column = (uint32_t)*gs_map_put(&names, key, strlen(key), c->ncolumns, &fresh);
 		free(key);
 		if (fresh)
 			*GS_PUSH(c->columns, c->ncolumns, c->columns_cap) =
-				(struct column){.name = name, .field = leaf->field};
+				(struct column){.name = name, .field = item->field};
 		else
 			free(name);
 	}
-	free(clash);
-	gs_map_deinit(&first);
+	number_columns(c);
 	gs_map_deinit(&names);
 }
 
@@ -287,7 +370,7 @@ static struct gs_error *csv_begin(struct gs_render *r)
 		return gs_error_hint(
 			gs_error_new(GS_ERR_LIMIT, "more than %u columns in CSV", COLUMNS_MAX),
 			"choose some with --probe or --fields, or use --json");
-	make_columns(c);
+	make_columns(r, c);
 	gs_csv_cells_init(&c->cells, c->ncolumns);
 	put_line(r, put_title);
 	return NULL;
@@ -320,16 +403,31 @@ static void event_open(struct gs_walk *w, const struct gs_node *node)
 		event_leaf(w, node->leaf);
 }
 
+/* Of a leaf whose path is also another's, the mark has the number that the column has. */
+static unsigned times_before(const struct visit *visit, const struct gs_walk *w)
+{
+	struct gs_buf path = {0};
+	unsigned again = 0;
+
+	if (!visit->plan->again || visit->next >= visit->end)
+		return 0;
+	gs_walk_path(&path, w);
+	if (strcmp(gs_buf_cstr(&path), visit->csv->leaves[visit->next].path) == 0)
+		again = visit->csv->leaves[visit->next].again;
+	gs_buf_deinit(&path);
+	return again;
+}
+
 static void event_mark(struct gs_walk *w, const struct gs_value *v)
 {
 	struct visit *visit = w->ctx;
 
-	gs_csv_mark(&visit->csv->cells, w, v);
+	gs_csv_mark(&visit->csv->cells, w, v, times_before(visit, w));
 }
 
 static void json_mark(void *ctx, struct gs_walk *w, const struct gs_value *v)
 {
-	gs_csv_mark(ctx, w, v);
+	gs_csv_mark(ctx, w, v, 0);
 }
 
 static void put_json(struct visit *visit, struct gs_event *ev, const char *key,
@@ -390,7 +488,7 @@ static void put_query(struct visit *visit, struct gs_event *ev, const struct gs_
 		return;
 	}
 	if (leaf.value->status != GS_STATUS_OK)
-		gs_csv_mark(&visit->csv->cells, &w, leaf.value);
+		gs_csv_mark(&visit->csv->cells, &w, leaf.value, 0);
 	gs_csv_cell_leaf(&visit->csv->cells, ev, &leaf, !visit->render->opts.no_guard);
 }
 
@@ -448,6 +546,7 @@ static void csv_event(struct gs_render *r, struct gs_event *ev)
 
 	gs_csv_cells_reset(&c->cells);
 	if (plan) {
+		visit.plan = plan;
 		visit.next = plan->first;
 		visit.end = plan->first + plan->n;
 		for (size_t i = 0; i < outs->n; i++) {
@@ -477,8 +576,11 @@ static void csv_end(struct gs_render *r)
 		free(c->leaves[i].path);
 		free(c->leaves[i].type);
 	}
+	for (size_t i = 0; i < c->nitems; i++)
+		free(c->items[i].type);
 	for (size_t i = 0; i < c->ncolumns; i++)
 		free(c->columns[i].name);
+	free(c->items);
 	gs_csv_cells_deinit(&c->cells);
 	free(c->leaves);
 	free(c->plans);

@@ -121,10 +121,13 @@ static void put_without_separator(struct gs_buf *out, const void *bytes, size_t 
 	}
 }
 
-void gs_csv_mark(struct gs_csv_cells *c, const struct gs_walk *w, const struct gs_value *v)
+void gs_csv_mark(struct gs_csv_cells *c, const struct gs_walk *w, const struct gs_value *v,
+		 unsigned again)
 {
 	gs_buf_reset(&c->path);
 	gs_walk_path(&c->path, w);
+	if (again)
+		gs_buf_printf(&c->path, "#%u", again + 1);
 	if (c->status.len)
 		gs_buf_putc(&c->status, ';');
 	put_without_separator(&c->status, c->path.data, c->path.len);

@@ -31,7 +31,9 @@ void gs_csv_cell_end(struct gs_csv_cells *c);
 void gs_csv_cell_leaf(struct gs_csv_cells *c, const struct gs_event *ev, const struct gs_leaf *leaf,
 		      bool guard);
 void gs_csv_cell_copy(struct gs_buf *out, const struct gs_csv_cells *c, size_t n);
-/* Names the value at the walk's path in the status column. */
-void gs_csv_mark(struct gs_csv_cells *c, const struct gs_walk *w, const struct gs_value *v);
+/* Names the value at the walk's path in the status column; AGAIN: so many before it have the path.
+ */
+void gs_csv_mark(struct gs_csv_cells *c, const struct gs_walk *w, const struct gs_value *v,
+		 unsigned again);
 
 #endif

@@ -5,6 +5,8 @@
  */
 #include "report/fields.h"
 
+#include "report/names.h"
+
 /* ---- the table of head columns ---- */
 
 static int64_t head_ts(const struct gs_event *ev)
@@ -76,20 +78,32 @@ static void add(struct gs_fields *f, enum gs_field_kind kind, enum gs_head_id he
 	f->has_values |= kind != GS_FIELD_HEAD;
 }
 
-static void add_query(struct gs_fields *f, struct gs_query *q)
+static struct gs_error *add_once(struct gs_fields *f, enum gs_field_kind kind, enum gs_head_id head,
+				 const char *name)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->list[i].kind == kind && f->list[i].head == head)
+			return gs_error_new(GS_ERR_USAGE, "--fields: `%s' is there twice", name);
+	add(f, kind, head, NULL);
+	return NULL;
+}
+
+/* Takes Q, when there is no error. */
+static struct gs_error *add_query(struct gs_fields *f, struct gs_query *q)
 {
 	for (unsigned h = 0; h < GS_HEAD_COUNT; h++)
 		if (strcmp(q->text, gs_heads[h].name) == 0) {
+			GS_TRY(add_once(f, GS_FIELD_HEAD, (enum gs_head_id)h, q->text));
 			gs_query_free(q);
-			add(f, GS_FIELD_HEAD, (enum gs_head_id)h, NULL);
-			return;
+			return NULL;
 		}
 	if (strcmp(q->text, "values") == 0) {
+		GS_TRY(add_once(f, GS_FIELD_ALL, 0, q->text));
 		gs_query_free(q);
-		add(f, GS_FIELD_ALL, 0, NULL);
-		return;
+		return NULL;
 	}
 	add(f, GS_FIELD_VALUE, 0, q);
+	return NULL;
 }
 
 struct gs_error *gs_fields_init(struct gs_fields *f, const char *text, bool addr)
@@ -108,10 +122,10 @@ struct gs_error *gs_fields_init(struct gs_fields *f, const char *text, bool addr
 	}
 	err = gs_query_parse("--fields", text, &list, &n, &cap);
 	for (size_t i = 0; i < n; i++) {
+		if (!err)
+			err = add_query(f, list[i]);
 		if (err)
 			gs_query_free(list[i]);
-		else
-			add_query(f, list[i]);
 	}
 	free(list);
 	return err;
@@ -155,6 +169,32 @@ void gs_fields_deinit(struct gs_fields *f)
 	*f = (struct gs_fields){0};
 }
 
+static bool is_part_of(const char *key, const char *whole)
+{
+	size_t n = strlen(whole);
+
+	return strncmp(key, whole, n) == 0 && (key[n] == '.' || key[n] == '[');
+}
+
+/* Keys that are there twice are told apart; paths that may be are known to the renderers. */
+static void finish_outs(struct gs_outs *outs, struct gs_arena *arena)
+{
+	struct gs_map seen = {0};
+
+	for (size_t i = 0; i < outs->n; i++) {
+		struct gs_buf numbered = {0};
+		const char *key = gs_name_apart(&seen, outs->list[i].key, &numbered);
+
+		if (key != outs->list[i].key)
+			outs->list[i].key = gs_arena_strdup(arena, key);
+		gs_buf_deinit(&numbered);
+	}
+	for (size_t i = 0; i < outs->n; i++)
+		for (size_t k = 0; k < outs->n; k++)
+			outs->overlap |= is_part_of(outs->list[i].key, outs->list[k].key);
+	gs_map_deinit(&seen);
+}
+
 static void make_outs(struct gs_fields *f, struct gs_view *v, struct gs_outs *outs)
 {
 	size_t cap = 0;
@@ -176,6 +216,7 @@ static void make_outs(struct gs_fields *f, struct gs_view *v, struct gs_outs *ou
 			*GS_PUSH(outs->list, outs->n, cap) = (struct gs_out){
 				.key = q->text, .item = item, .query = q, .field = i};
 	}
+	finish_outs(outs, &v->file->session->arena);
 }
 
 const struct gs_outs *gs_fields_outs(struct gs_fields *f, struct gs_view *v)

@@ -53,6 +53,7 @@ struct gs_fields {
 	bool has_values; /* some field is not a head */
 	struct gs_outs {
 		bool made;
+		bool overlap; /* `p' and `p.x' are both there: paths can come twice */
 		struct gs_out *list;
 		size_t n;
 	} * outs; /* by serial of the view */

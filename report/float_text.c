@@ -33,7 +33,8 @@ static struct parts take_apart(unsigned __int128 bits, int exponent_bits, int fr
 
 	if (explicit_one)
 		payload &= ~((unsigned __int128)1 << (fraction_bits - 1));
-	/* With an exponent the integer bit must be set: unnormals and pseudo-infinities are no numbers. */
+	/* With an exponent the integer bit must be set: unnormals and pseudo-infinities are no
+	 * numbers. */
 	p.invalid = explicit_one && exponent && !(p.mantissa >> (fraction_bits - 1));
 	p.finite = p.finite && !p.invalid;
 	p.nan = !p.finite && (payload || p.invalid);
@@ -269,6 +270,12 @@ bool gs_put_shortest(struct gs_buf *out, const struct gs_leaf *leaf, unsigned pa
 	if (!p.finite) {
 		gs_buf_puts(out, p.nan ? "NaN" : p.negative ? "-Infinity" : "Infinity");
 		return false;
+	}
+	if (!p.mantissa) {
+		/* Without the point many a reader takes it for an integer, which has no sign of
+		 * zero. */
+		gs_buf_puts(out, p.negative ? "-0.0" : "0");
+		return true;
 	}
 	if (p.precision > 53) {
 		put_shortest_wide(out, leaf->type, bytes, size, big_endian);

@@ -51,8 +51,10 @@ static void put_wait_status(struct gs_buf *out, uint32_t status)
 		gs_buf_printf(out, "; the command was killed by signal %u", status & 0x7f);
 }
 
-static void put_end(struct gs_buf *out, const struct gs_meta *m)
+static void put_end(struct gs_buf *out, const struct gs_file *f)
 {
+	const struct gs_meta *m = f->meta;
+
 	put_label(out, "ended");
 	if (!m->has_end) {
 		gs_buf_puts(out, "not cleanly: the file has no end block\n");
@@ -63,8 +65,9 @@ static void put_end(struct gs_buf *out, const struct gs_meta *m)
 		gs_buf_puts(out, ": ");
 		put_escaped(out, m->end.message);
 	}
-	gs_buf_printf(out, ", after %.6f s",
-		      (double)(int64_t)(m->end.time_ns - m->session.start_mono_ns) / 1e9);
+	if (!f->no_start)
+		gs_buf_printf(out, ", after %.6f s",
+			      (double)(int64_t)(m->end.time_ns - f->start_mono_ns) / 1e9);
 	if (m->end.has_status)
 		put_wait_status(out, m->end.exit_status);
 	gs_buf_putc(out, '\n');
@@ -189,7 +192,7 @@ struct gs_error *gs_info_put(struct gs_buf *out, struct gs_file *f)
 	gs_buf_printf(out, ", %" PRIu64 " lost\n", lost);
 	if (m->has_session)
 		put_session(out, f);
-	put_end(out, m);
+	put_end(out, f);
 	gs_buf_puts(out, "probes\n");
 	for (uint32_t p = 0; p < m->nprobes; p++)
 		put_probe(out, m, p, p < n ? counts[p] : 0);

@@ -9,6 +9,7 @@
 
 struct json {
 	struct gs_buf statuses, reasons, path; /* of the current event */
+	bool overlap;			       /* its items' paths can come twice */
 };
 
 static struct gs_error *json_begin(struct gs_render *r)
@@ -25,12 +26,32 @@ static void put_key(struct gs_buf *out, const char *key)
 	gs_buf_putc(out, ':');
 }
 
+/* Whether the members of an object have KEY. Quotes in keys and words are escaped. */
+static bool has_key(const struct gs_buf *members, const char *key)
+{
+	struct gs_buf quoted = {0};
+	const uint8_t *at = members->data, *end = at + members->len;
+	bool found = false;
+
+	gs_json_put_string(&quoted, key);
+	gs_buf_putc(&quoted, ':');
+	while (!found && at < end &&
+	       (at = memmem(at, (size_t)(end - at), quoted.data, quoted.len))) {
+		found = at == members->data || at[-1] == ',';
+		at++;
+	}
+	gs_buf_deinit(&quoted);
+	return found;
+}
+
 static void on_mark(void *ctx, struct gs_walk *w, const struct gs_value *v)
 {
 	struct json *j = ctx;
 
 	gs_buf_reset(&j->path);
 	gs_walk_path(&j->path, w);
+	if (j->overlap && has_key(&j->statuses, gs_buf_cstr(&j->path)))
+		return;
 	put_key(&j->statuses, gs_buf_cstr(&j->path));
 	gs_json_put_string(&j->statuses, gs_status_name(v->status));
 	if (v->status != GS_STATUS_UNAVAILABLE || !v->reason || !v->reason[0])
@@ -88,6 +109,7 @@ static void json_event(struct gs_render *r, struct gs_event *ev)
 	struct gs_json_value value = {
 		.out = out, .quote_big = r->opts.json_strings, .mark = on_mark, .mark_ctx = j};
 
+	j->overlap = outs->overlap;
 	gs_buf_reset(&j->statuses);
 	gs_buf_reset(&j->reasons);
 	gs_buf_putc(out, '{');

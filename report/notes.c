@@ -29,7 +29,7 @@ static void put_instant(struct gs_buf *text, const char *what, const struct gs_f
 {
 	if (ns)
 		gs_buf_printf(text, "%s %.9f s", what,
-			      (double)(int64_t)(ns - f->meta->session.start_mono_ns) / 1e9);
+			      (double)(int64_t)(ns - f->start_mono_ns) / 1e9);
 }
 
 static void put_gap(struct gs_buf *text, const struct gs_file *f, const struct gs_damage *d)
@@ -113,12 +113,24 @@ static void say_end(FILE *err, struct gs_file *f)
 	gs_buf_deinit(&text);
 }
 
+static void say_start(FILE *err, struct gs_file *f)
+{
+	struct gs_buf text = {0};
+
+	if (!f->no_start)
+		return;
+	gs_buf_puts(&text, "when it began is not known: all times are those of CLOCK_MONOTONIC");
+	say(err, f, &text);
+	gs_buf_deinit(&text);
+}
+
 void gs_notes_before(FILE *err, struct gs_session *s)
 {
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct gs_file *f = s->files[i];
 
 		say_damages(err, f);
+		say_start(err, f);
 		say_counters(err, f);
 		if (gs_input_seekable(f->in))
 			say_end(err, f);

@@ -20,6 +20,7 @@ static void file_free(struct gs_file *f)
 		gs_input_free(f->in);
 	free(f->views);
 	free(f->bad_column);
+	free(f->repeats);
 	free(f);
 }
 
@@ -35,12 +36,14 @@ void gs_session_deinit(struct gs_session *s)
 static void session_take(struct gs_session *s, const char *path, struct gs_input *in)
 {
 	struct gs_file *f = gs_calloc(1, sizeof(*f));
+	uint64_t start_unix_ns = 0;
 
 	f->session = s;
 	f->path = gs_arena_strdup(&s->arena, path);
 	f->in = in;
 	f->meta = gs_input_meta(in);
-	f->to_unix_ns = (int64_t)(f->meta->session.start_unix_ns - f->meta->session.start_mono_ns);
+	f->no_start = !gs_meta_start(f->meta, &f->start_mono_ns, &start_unix_ns);
+	f->to_unix_ns = (int64_t)(start_unix_ns - f->start_mono_ns);
 	*GS_PUSH(s->files, s->nfiles, s->files_cap) = f;
 }
 
@@ -123,11 +126,11 @@ struct gs_error *gs_session_start(struct gs_session *s)
 
 	for (size_t i = 0; i < s->nfiles; i++) {
 		struct gs_file *f = s->files[i];
-		int64_t start = (int64_t)f->meta->session.start_unix_ns;
+		int64_t start = (int64_t)(f->start_mono_ns + (uint64_t)f->to_unix_ns);
 
-		if (!any || start < s->start_unix_ns)
+		if (!f->no_start && (!any || start < s->start_unix_ns))
 			s->start_unix_ns = start;
-		any = true;
+		any |= !f->no_start;
 		for (uint32_t k = 0; k < f->meta->nschemas; k++)
 			gs_file_view(f, k);
 		for (size_t k = 0; k < f->meta->nsites; k++) {
@@ -146,7 +149,7 @@ static int64_t clock_of(const struct gs_file *f, uint64_t mono_ns)
 	const struct gs_session *s = f->session;
 	uint64_t unix_ns = mono_ns + (uint64_t)f->to_unix_ns;
 
-	if (s->clock == GS_CLOCK_MONO)
+	if (s->clock == GS_CLOCK_MONO || f->no_start)
 		return (int64_t)mono_ns;
 	if (s->clock == GS_CLOCK_UNIX)
 		return (int64_t)unix_ns;
@@ -157,6 +160,8 @@ uint64_t gs_file_mono(const struct gs_file *f, int64_t t)
 {
 	__int128 v = t;
 
+	if (f->no_start)
+		return t < 0 ? 0 : (uint64_t)t;
 	if (f->session->clock != GS_CLOCK_MONO)
 		v -= f->to_unix_ns;
 	if (f->session->clock == GS_CLOCK_REL)

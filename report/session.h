@@ -30,7 +30,9 @@ struct gs_file {
 	const char *path; /* as given; "standard input" for - */
 	struct gs_input *in;
 	const struct gs_meta *meta;
-	int64_t to_unix_ns; /* wall clock minus CLOCK_MONOTONIC */
+	bool no_start;		/* when it began is lost: then all times are CLOCK_MONOTONIC's */
+	uint64_t start_mono_ns; /* of what is the file's zero of time */
+	int64_t to_unix_ns;	/* wall clock minus CLOCK_MONOTONIC */
 	struct gs_view **views;
 	size_t nviews, views_cap;
 	struct gs_batch *batch; /* next event of a merge */
@@ -39,6 +41,8 @@ struct gs_file {
 	size_t damages_said;
 	uint64_t bad_columns; /* columns that could not be decoded */
 	char *bad_column;     /* what was wrong with the first */
+	uint8_t *repeats;     /* by type: whether names of members repeat; see names.c */
+	size_t nrepeats, repeats_cap;
 };
 
 enum gs_clock { GS_CLOCK_REL, GS_CLOCK_MONO, GS_CLOCK_UNIX };

@@ -466,14 +466,16 @@ void gs_text_put_value(struct gs_buf *out, struct gs_event *ev, const char *key,
 		       const struct gs_value *v)
 {
 	const struct gs_meta_session *s = &ev->file->meta->session;
+	/* Limits that are lost cut nothing off. */
+	uint64_t none = ev->file->meta->has_session ? 200 : UINT64_MAX;
 	struct gs_text_value text = {.out = out,
-				     .string_limit = s->string_limit ? s->string_limit : 200};
+				     .string_limit = s->string_limit ? s->string_limit : none};
 	struct gs_walk w;
 
 	w.ops = &gs_text_ops;
 	w.ctx = &text;
 	w.event = ev;
 	w.flags = GS_WALK_REPEATS | GS_WALK_CHARS;
-	w.element_limit = s->array_limit ? s->array_limit : 200;
+	w.element_limit = s->array_limit ? s->array_limit : none;
 	gs_walk_value(&w, key, v);
 }

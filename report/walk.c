@@ -5,6 +5,7 @@
  */
 #include "report/walk.h"
 
+#include "report/names.h"
 #include "report/output.h"
 
 #define REPEATS_FROM 10	      /* gdb's `set print repeats' */
@@ -92,70 +93,57 @@ static void element_of(struct gs_walk *w, const struct gs_value *v, const struct
 	}
 }
 
-/* The last component of a qualified name, outside template arguments. */
-static const char *unqualified(const char *name)
-{
-	const char *last = name;
-	int depth = 0;
-
-	for (const char *p = name; *p; p++) {
-		if (*p == '<' || *p == '(' || *p == '{')
-			depth++;
-		else if (*p == '>' || *p == ')' || *p == '}')
-			depth--;
-		else if (depth == 0 && p[0] == ':' && p[1] == ':')
-			last = p + 2;
-	}
-	return last;
-}
-
-static const char *member_name(struct gs_walk *w, const struct gs_member *m)
+/*
+ * SEEN (may be NULL): the names that the object has so far, where one of them comes again.
+ * Anonymous members share it with their parent, in which theirs appear.
+ */
+static bool walk_members(struct gs_walk *w, const struct gs_value *v, const struct gs_type *t,
+			 struct gs_map *seen)
 {
 	const struct gs_types *types = w->event->source.types;
-	const struct gs_type *t;
-
-	if (!(m->flags & GS_MEMBER_BASE))
-		return m->name;
-	t = gs_type_get(types, gs_type_strip(types, m->type));
-	return t->name ? unqualified(t->name) : m->name;
-}
-
-static bool is_aggregate(struct gs_walk *w, gs_type_id type)
-{
-	const struct gs_types *types = w->event->source.types;
-
-	return gs_kind_is_aggregate(gs_type_get(types, gs_type_strip(types, type))->kind);
-}
-
-static bool walk_members(struct gs_walk *w, const struct gs_value *v, const struct gs_type *t)
-{
 	bool any = false;
 
 	for (uint32_t i = 0; i < t->nmembers && w->budget; i++) {
 		const struct gs_member *m = &t->members[i];
-		const char *name = member_name(w, m);
+		struct gs_buf numbered = {0};
 		struct gs_value part;
+		const char *name;
 
 		if (m->flags & (GS_MEMBER_ARTIFICIAL | GS_MEMBER_STATIC))
 			continue;
 		w->budget--;
 		member_of(w, v, t, i, &part);
-		if (!name && (w->flags & GS_WALK_FLATTEN) && is_aggregate(w, m->type) &&
+		if ((w->flags & GS_WALK_FLATTEN) && gs_member_is_flat(types, m) &&
 		    w->depth < GS_WALK_DEPTH) {
 			w->depth++;
 			any |= walk_members(
-				w, &part,
-				gs_type_get(w->event->source.types,
-					    gs_type_strip(w->event->source.types, m->type)));
+				w, &part, gs_type_get(types, gs_type_strip(types, m->type)), seen);
 			w->depth--;
 			continue;
 		}
 		any = true;
-		push_name(w, name ? name : "(anonymous)");
+		name = gs_member_name(types, m);
+		if (seen)
+			name = gs_name_apart(seen, name ? name : GS_NO_NAME, &numbered);
+		push_name(w, name ? name : GS_NO_NAME);
 		w->ops->member(w, m, name);
 		walk(w, &part);
 		w->npath--;
+		gs_buf_deinit(&numbered);
 	}
+	return any;
+}
+
+static bool walk_object(struct gs_walk *w, const struct gs_value *v, gs_type_id type)
+{
+	const struct gs_types *types = w->event->source.types;
+	struct gs_map seen = {0};
+	bool repeats, any;
+
+	type = gs_type_strip(types, type);
+	repeats = (w->flags & GS_WALK_FLATTEN) && gs_file_repeats_names(w->event->file, type);
+	any = walk_members(w, v, gs_type_get(types, type), repeats ? &seen : NULL);
+	gs_map_deinit(&seen);
 	return any;
 }
 
@@ -232,7 +220,7 @@ static void walk_aggregate(struct gs_walk *w, const struct gs_value *v, const st
 	if (node.kind == GS_NODE_ARRAY)
 		walk_elements(w, v, &node);
 	else
-		node.any = walk_members(w, v, t);
+		node.any = walk_object(w, v, v->type);
 	w->depth--;
 	w->ops->close(w, &node);
 }
@@ -248,14 +236,14 @@ static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
 		walk(w, pointee);
 		return;
 	}
-	if (!(w->flags & GS_WALK_EXPAND) && !gs_status_has_data(pointee->status)) {
-		mark(w, pointee);
-		return;
-	}
 	if (gs_kind_is_aggregate(t->kind)) {
+		if (!(w->flags & GS_WALK_EXPAND) && !gs_status_has_data(pointee->status)) {
+			mark(w, pointee);
+			return;
+		}
 		if (gs_status_has_data(pointee->status))
 			mark(w, pointee);
-		walk_members(w, pointee, t);
+		walk_object(w, pointee, pointee->type);
 		return;
 	}
 	push_name(w, "*");
@@ -316,8 +304,8 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 
 static void walk_parts(struct gs_walk *w, const struct gs_value *v, const struct gs_type *t)
 {
-	bool unknown = t->kind == GS_KIND_ARRAY &&
-		       ((t->flags & GS_TYPE_COUNT_UNKNOWN) || t->count > EXPAND_ELEMENTS);
+	bool unknown = t->kind == GS_KIND_ARRAY && ((t->flags & GS_TYPE_COUNT_UNKNOWN) ||
+						    !t->count || t->count > EXPAND_ELEMENTS);
 
 	if ((w->flags & GS_WALK_EXPAND) && unknown) {
 		mark(w, v);

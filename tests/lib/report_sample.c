@@ -244,9 +244,14 @@ static void write_file(const char *path, const void *data, size_t len)
 
 char *report_save(struct gs_make *m)
 {
+	gs_make_end(m, 0);
+	return report_save_bytes(m);
+}
+
+char *report_save_bytes(struct gs_make *m)
+{
 	char *path = temporary();
 
-	gs_make_end(m, 0);
 	write_file(path, m->file.data, m->file.len);
 	gs_make_free(m);
 	return path;

@@ -18,6 +18,8 @@
  */
 struct gs_make *report_sample(void);
 char *report_save(struct gs_make *m);
+/* As it is after gs_make_sync, and what the test did to m->file. */
+char *report_save_bytes(struct gs_make *m);
 
 /* Splits ARGS at blanks, except in '...'. Standard output and error of the run; caller frees. */
 char *report_run(const char *path, const char *args, int *status, char **err);
