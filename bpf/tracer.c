@@ -236,16 +236,18 @@ bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid)
 	return bpf_map_lookup_elem(t->map_fd[GS_MAP_PIDS], &pid, &flags) == 0;
 }
 
-uint32_t gs_tracer_pid_count(struct gs_tracer *t)
+uint32_t gs_tracer_pid_each(struct gs_tracer *t, void (*fn)(void *ctx, int32_t pid), void *ctx)
 {
 	uint32_t n = 0, key, next;
 	const void *at = NULL;
 
-	/* Deletions meanwhile may begin it anew: it ends where the set cannot. */
+	/* Deletions meanwhile may begin it anew: it ends where the set cannot be larger. */
 	while (n < MAX_PROCESSES && bpf_map_get_next_key(t->map_fd[GS_MAP_PIDS], at, &next) == 0) {
 		n++;
 		key = next;
 		at = &key;
+		if (fn)
+			fn(ctx, (int32_t)next);
 	}
 	return n;
 }

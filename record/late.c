@@ -18,6 +18,7 @@ struct pending {
 	uint32_t probe; /* of the session */
 	const char *module;
 	enum state state;
+	bool alone; /* its round failed: perhaps another probe of the module was the reason */
 };
 
 /* One round of the resolver: all probes of one module. */
@@ -202,6 +203,8 @@ static void fill_round(struct gs_late *l, struct round *r, const struct look *lo
 
 		if (p->state != STATE_WAITING || strcmp(p->module, module) != 0)
 			continue;
+		if (i != look->index && (p->alone || l->pending[look->index].alone))
+			continue;
 		p->state = STATE_RESOLVING;
 		texts[r->nprobes] = l->request->probes[p->probe];
 		r->probes[r->nprobes++] = p->probe;
@@ -280,6 +283,23 @@ static bool usable(struct gs_late *l, struct round *r)
 	return !r->resolution->nerrors && r->resolution->meta.nsites;
 }
 
+/*
+ * The resolver gives all probes of a request or none. One that it does not take must not cost the
+ * others theirs: each gets a round of its own, which tells whose error it is.
+ */
+static bool one_by_one(struct gs_late *l, const struct round *r)
+{
+	if (r->nprobes < 2 || r->error || !r->resolution->nerrors)
+		return false;
+	for (size_t i = 0; i < l->npending; i++) {
+		if (l->pending[i].state != STATE_RESOLVING)
+			continue;
+		l->pending[i].state = STATE_WAITING;
+		l->pending[i].alone = true;
+	}
+	return true;
+}
+
 /* The module of these is another file: they wait on. */
 static void wait_again(struct gs_late *l, const struct gs_resolution *res, const uint32_t *probes,
 		       const char *path)
@@ -307,6 +327,11 @@ bool gs_late_take(struct gs_late *l, struct gs_late_ready *out)
 		return false;
 	if (!pthread_equal(r->thread, pthread_self()))
 		pthread_join(r->thread, NULL);
+	if (one_by_one(l, r)) {
+		l->round = NULL;
+		round_free(r);
+		return false;
+	}
 	for (size_t i = 0; i < l->npending; i++) {
 		if (l->pending[i].state == STATE_RESOLVING)
 			l->pending[i].state = STATE_DONE;

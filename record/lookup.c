@@ -268,6 +268,13 @@ static void enter_script(struct state *s, const char *file, char *line)
 	s->words = words;
 }
 
+/* Without one the kernel refuses the file, and the shell runs it. */
+static bool names_interpreter(const char *line)
+{
+	line += strspn(line, " \t");
+	return *line && *line != '\n';
+}
+
 /* A file that is neither ELF nor has an interpreter line is run by the shell, as execvp(3) does. */
 static void enter_shell(struct state *s, const char *file)
 {
@@ -298,7 +305,7 @@ static struct gs_error *turn(struct state *s, bool *done)
 		return NULL;
 	}
 	n = first_bytes(file, head);
-	if (n > 2 && head[0] == '#' && head[1] == '!') {
+	if (n > 2 && head[0] == '#' && head[1] == '!' && names_interpreter(head + 2)) {
 		enter_script(s, file, head);
 	} else if (n && (n < 4 || memcmp(head, "\177ELF", 4) != 0)) {
 		enter_shell(s, file);

@@ -232,6 +232,22 @@ bool gs_proc_map_is(const struct gs_proc_map *map, const struct stat *st, const 
 	return path && !strcmp(map->path, path);
 }
 
+bool gs_proc_map_is_stranger(int32_t pid, const struct gs_proc_map *map, const struct stat *st,
+			     const char *path)
+{
+	char link[96];
+	struct stat its;
+
+	if (!st->st_ino || strcmp(map->path, path) != 0)
+		return false;
+	/* Not by the numbers in the maps: some file systems show others there than stat gives. */
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)map->start, (unsigned long long)map->end);
+	if (stat(link, &its))
+		return false;
+	return its.st_dev != st->st_dev || its.st_ino != st->st_ino;
+}
+
 void gs_proc_each(bool (*fn)(void *ctx, int32_t pid), void *ctx)
 {
 	DIR *dir = opendir("/proc");

@@ -51,6 +51,11 @@ bool gs_proc_each_map(int32_t pid, bool (*fn)(void *ctx, const struct gs_proc_ma
  */
 bool gs_proc_map_is(const struct gs_proc_map *map, const struct stat *st, const char *path);
 
+/* The map is of another file than ST and PATH describe, which has the same path: it was replaced,
+ * or the process has another root. False when that cannot be found out. */
+bool gs_proc_map_is_stranger(int32_t pid, const struct gs_proc_map *map, const struct stat *st,
+			     const char *path);
+
 /* Process ids in /proc, ascending as the kernel gives them, until FN returns false. */
 void gs_proc_each(bool (*fn)(void *ctx, int32_t pid), void *ctx);
 

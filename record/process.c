@@ -21,6 +21,9 @@ struct module {
 	uint32_t id;
 	const char *path;
 	struct stat st; /* st_ino 0: unknown */
+	bool probed;
+	int32_t stranger; /* a process that maps another file under this path; 0: none */
+	bool told;
 };
 
 /* File offset and link address of a site: their distance holds for the whole segment. */
@@ -128,6 +131,14 @@ static void add_anchor(struct gs_processes *p, uint32_t module, uint64_t offset,
 		(struct anchor){module, offset, link_addr};
 }
 
+static void add_site(struct gs_processes *p, const struct gs_meta_site *site, uint32_t module_base,
+		     uint64_t file_offset)
+{
+	for (size_t i = 0; i < p->nmodules; i++)
+		p->modules[i].probed |= p->modules[i].id == site->module + module_base;
+	add_anchor(p, site->module + module_base, file_offset, site->link_addr);
+}
+
 void gs_processes_add(struct gs_processes *p, const struct gs_resolution *res, uint32_t module_base)
 {
 	for (size_t i = 0; i < res->meta.nmodules; i++) {
@@ -139,8 +150,7 @@ void gs_processes_add(struct gs_processes *p, const struct gs_resolution *res, u
 			m->st.st_ino = 0;
 	}
 	for (size_t i = 0; i < res->meta.nsites; i++)
-		add_anchor(p, res->meta.sites[i].module + module_base, res->sites[i].file_offset,
-			   res->meta.sites[i].link_addr);
+		add_site(p, &res->meta.sites[i], module_base, res->sites[i].file_offset);
 	for (size_t i = 0; i < res->nsymbols; i++) {
 		struct gs_module_symbol *s = GS_PUSH(p->symbols, p->nsymbols, p->symbols_cap);
 
@@ -237,6 +247,15 @@ static void map_row(struct map_walk *w, const struct gs_proc_map *map, const str
 	};
 }
 
+static void note_stranger(struct gs_processes *p, size_t module, int32_t pid,
+			  const struct gs_proc_map *map)
+{
+	struct module *m = &p->modules[module];
+
+	if (m->probed && !m->stranger && gs_proc_map_is_stranger(pid, map, &m->st, m->path))
+		m->stranger = pid;
+}
+
 static bool each_map(void *ctx, const struct gs_proc_map *map)
 {
 	struct map_walk *w = ctx;
@@ -245,6 +264,7 @@ static bool each_map(void *ctx, const struct gs_proc_map *map)
 	for (size_t i = 0; map->exec && i < w->p->nmodules; i++) {
 		const struct module *m = &w->p->modules[i];
 
+		note_stranger(w->p, i, w->proc->pid, map);
 		if (!m->st.st_ino || !gs_proc_map_is(map, &m->st, m->path))
 			continue;
 		old = find_map(w->proc, map->start);
@@ -258,6 +278,15 @@ static bool each_map(void *ctx, const struct gs_proc_map *map)
 	return true;
 }
 
+static bool each_stranger(void *ctx, const struct gs_proc_map *map)
+{
+	struct map_walk *w = ctx;
+
+	for (size_t i = 0; map->exec && i < w->p->nmodules; i++)
+		note_stranger(w->p, i, w->proc->pid, map);
+	return true;
+}
+
 static void read_maps(struct gs_processes *p, struct process *proc, uint64_t time_ns)
 {
 	struct map_walk walk = {p, proc, time_ns};
@@ -265,6 +294,23 @@ static void read_maps(struct gs_processes *p, struct process *proc, uint64_t tim
 	gs_proc_each_map(gs_proc_live_thread(proc->pid), each_map, &walk);
 	proc->generation = p->generation;
 	proc->read_ns = now_ns();
+}
+
+/* A new program: one that was built anew has another file under the same path. */
+static void look_at_program(struct gs_processes *p, struct process *proc)
+{
+	char exe[PATH_MAX];
+
+	gs_proc_exe(proc->pid, exe, sizeof(exe));
+	for (size_t i = 0; i < p->nmodules; i++) {
+		const struct module *m = &p->modules[i];
+
+		if (m->probed && !m->stranger && !strcmp(m->path, exe)) {
+			gs_proc_each_map(proc->pid, each_stranger,
+					 &(struct map_walk){.p = p, .proc = proc});
+			return;
+		}
+	}
 }
 
 static void forget_maps(struct gs_processes *p, struct process *proc)
@@ -350,6 +396,8 @@ void gs_processes_record(struct gs_processes *p, const struct gs_process_record 
 		inherit_maps(p, (int32_t)what.pid, (int32_t)what.ppid);
 	else if (what.event == GS_PROCESS_EXEC && proc->read_ns <= what.time_ns)
 		forget_maps(p, proc);
+	if (what.event == GS_PROCESS_EXEC)
+		look_at_program(p, proc);
 	process_row(p, &what);
 }
 
@@ -452,6 +500,20 @@ struct gs_meta *gs_processes_rows(struct gs_processes *p, bool symbols)
 	if (symbols)
 		p->nnew_symbols = 0;
 	return rows;
+}
+
+const char *gs_processes_stranger(struct gs_processes *p, int32_t *pid)
+{
+	for (size_t i = 0; i < p->nmodules; i++) {
+		struct module *m = &p->modules[i];
+
+		if (!m->stranger || m->told)
+			continue;
+		m->told = true;
+		*pid = m->stranger;
+		return m->path;
+	}
+	return NULL;
 }
 
 uint64_t gs_processes_dropped(const struct gs_processes *p)

@@ -41,6 +41,12 @@ void gs_processes_pointer(struct gs_processes *p, int32_t pid, uint64_t address)
 /* Rows since the last call, to be freed by the caller with gs_meta_deinit and free; NULL when there
  * are none. Symbols only with SYMBOLS: their table is written whole each time. */
 struct gs_meta *gs_processes_rows(struct gs_processes *p, bool symbols);
+/*
+ * A process maps another file under the path of a module, where no probe is: which path, and who.
+ * NULL when there is none that was not told yet; each module is told once.
+ */
+const char *gs_processes_stranger(struct gs_processes *p, int32_t *pid);
+
 uint64_t gs_processes_dropped(const struct gs_processes *p); /* rows beyond the caps */
 
 #endif

@@ -36,8 +36,9 @@ struct gs_resolve_request {
 		GS_LIST_FUNCTIONS
 	} listing;
 	const char *listing_arg;
-	bool allow_pending;   /* a MODULE that is found nowhere is pending, not an error */
-	bool executable_only; /* -x: names without MODULE! are looked up in `executable' alone */
+	bool allow_pending;    /* a MODULE that is found nowhere is pending, not an error */
+	const char *elsewhere; /* what to do about a name that is found nowhere; or NULL */
+	bool executable_only;  /* -x: names without MODULE! are looked up in `executable' alone */
 };
 
 struct gs_resolved_site {

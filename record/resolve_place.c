@@ -121,6 +121,8 @@ static struct gs_error *not_found(struct gs_resolver *r, struct gs_error *missin
 			      r->executable->path);
 	if (searched && info->nneeded)
 		gs_error_hint(missing, "the libraries that it needs do not have it either");
+	if (searched && r->req->elsewhere)
+		gs_error_hint(missing, "%s", r->req->elsewhere);
 	return missing;
 }
 

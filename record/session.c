@@ -62,6 +62,9 @@ static struct gs_error *resolve(struct gs_session *s)
 		.listing_arg = o->listing_arg,
 		.allow_pending = s->target.kind != GS_TARGET_SYSTEM,
 	};
+	if (o->command && !o->binary)
+		s->request.elsewhere = "if the command starts the program that has it, name that "
+				       "program with -x FILE";
 	GS_TRY(gs_resolve(&s->request, &s->res));
 	s->has_res = true;
 	return NULL;
@@ -281,6 +284,13 @@ static struct gs_error *open_output(struct gs_session *s)
 	return gs_output_start(s->output);
 }
 
+static void start_process(void *ctx, int32_t pid)
+{
+	struct gs_session *s = ctx;
+
+	gs_processes_start(s->processes, pid, s->start_ns);
+}
+
 /* There is no command yet that could have what is meant for it. */
 static bool interrupted(void)
 {
@@ -313,8 +323,8 @@ static struct gs_error *arm(struct gs_session *s)
 	for (uint32_t p = 0; p < s->tally.nprobes; p++)
 		GS_TRY(gs_tracer_counters(s->tracer, p, &s->before[p]));
 	GS_TRY(gs_tracer_enable(s->tracer, true));
-	for (size_t i = 0; i < s->opts->npids; i++)
-		gs_processes_start(s->processes, s->opts->pids[i], s->start_ns);
+	if (s->opts->npids)
+		gs_tracer_pid_each(s->tracer, start_process, s);
 	if (!s->has_child)
 		return NULL;
 	err = gs_child_release(&s->child, s->opts->command[0]);
@@ -382,7 +392,7 @@ static bool over(struct gs_session *s, uint64_t now)
 		return false;
 	s->reason = reason;
 	if (reason == GS_END_TARGET_EXIT && s->has_child && !s->opts->no_follow)
-		s->still_run = gs_tracer_pid_count(s->tracer);
+		s->still_run = gs_tracer_pid_each(s->tracer, NULL, NULL);
 	return true;
 }
 
@@ -442,6 +452,18 @@ static void tell(struct gs_session *s, uint64_t now, bool last)
 		gs_output_rows(s->output, rows);
 }
 
+static void say_strangers(struct gs_session *s)
+{
+	const char *path;
+	int32_t pid;
+
+	while ((path = gs_processes_stranger(s->processes, &pid)))
+		gs_voice_say(&s->voice,
+			     "process %d maps another file as `%s', which has no probes: it was "
+			     "replaced, or is seen under another root",
+			     pid, path);
+}
+
 static void record(struct gs_session *s)
 {
 	uint64_t now = gs_session_now();
@@ -454,6 +476,7 @@ static void record(struct gs_session *s)
 		now = gs_session_now();
 		gs_drain_tick(s->drain, now, s->polled_ns);
 		gs_session_late(s, now);
+		say_strangers(s);
 		tell(s, now, false);
 	} while (!over(s, now));
 }

@@ -12,7 +12,6 @@
 /* Beyond this many other processes that pay for a probe, --system-wide is asked for. */
 #define CROWD_MAX 50
 #define LATE_LOOK_NS 9000000
-#define LATE_SCAN_NS 1000000000
 
 /* ---- layouts ---- */
 
@@ -150,6 +149,12 @@ static void add_pid(void *ctx, int32_t pid)
 
 static struct gs_error *judge_crowd(struct gs_session *s, const struct gs_crowd *file)
 {
+	if (file->strangers && s->target.kind == GS_TARGET_SYSTEM)
+		gs_voice_say(
+			&s->voice,
+			"%zu process%s another file as `%s' (it was replaced, or is seen under "
+			"another root): not recorded",
+			file->strangers, file->strangers == 1 ? " maps" : "es map", file->path);
 	if (!file->others)
 		return NULL;
 	if (s->target.kind == GS_TARGET_SYSTEM) {
@@ -242,9 +247,6 @@ static void look(void *ctx, int32_t pid)
 void gs_session_late(struct gs_session *s, uint64_t now_ns)
 {
 	struct gs_late_ready ready;
-	int32_t pid = s->has_child ? s->child.pid : 0;
-	const int32_t *roots = s->has_child ? &pid : s->opts->pids;
-	size_t nroots = s->has_child ? 1 : s->opts->npids;
 	uint64_t took;
 
 	if (!gs_late_waiting(s->late))
@@ -253,14 +255,9 @@ void gs_session_late(struct gs_session *s, uint64_t now_ns)
 		attach_late(s, &ready);
 	if (now_ns < s->late_next_ns)
 		return;
-	for (size_t i = 0; i < nroots; i++)
-		look(s, roots[i]);
-	if (now_ns >= s->late_scan_ns && !s->opts->no_follow) {
-		gs_target_descendants(roots, nroots, look, s);
-		s->late_scan_ns = now_ns + LATE_SCAN_NS;
-	}
-	/* A process with thousands of maps is looked at less often: at most a twentieth of the
-	 * time. */
+	gs_tracer_pid_each(s->tracer, look, s);
+	/* Many processes, or one with thousands of maps, are looked at less often: at most a
+	 * twentieth of the time. */
 	took = gs_session_now() - now_ns;
 	s->late_next_ns = now_ns + (took * 20 > LATE_LOOK_NS ? took * 20 : LATE_LOOK_NS);
 }

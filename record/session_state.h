@@ -47,7 +47,7 @@ struct gs_session {
 	struct gs_output *output;
 	struct gs_drain *drain;
 	struct gs_late *late;
-	uint64_t late_next_ns, late_scan_ns;
+	uint64_t late_next_ns;
 
 	uint64_t start_ns, polled_ns, second_ns, clock_ns;
 	enum gs_end_reason reason;

@@ -150,13 +150,18 @@ static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid, int
 	}
 	if (stat(t->executable, &first))
 		return gs_error_errno(errno, "-p: cannot open `%s'", t->executable);
-	if (first.st_dev != st.st_dev || first.st_ino != st.st_ino)
-		return gs_error_new(
-			GS_ERR_USAGE,
-			"-p: process %d runs `%s', not `%s': say with -x in which file the "
-			"probes are to be looked up",
-			pid, exe, t->display);
-	return NULL;
+	if (first.st_dev == st.st_dev && first.st_ino == st.st_ino)
+		return NULL;
+	if (!strcmp(exe, t->display))
+		return gs_error_new(GS_ERR_USAGE,
+				    "-p: process %d runs another file as `%s' (it was replaced, or "
+				    "is seen under another root): record them apart",
+				    pid, exe);
+	return gs_error_new(
+		GS_ERR_USAGE,
+		"-p: process %d runs `%s', not `%s': say with -x in which file the probes are "
+		"to be looked up",
+		pid, exe, t->display);
 }
 
 static struct gs_error *init_pids(const struct gs_record_options *opts, struct gs_target *t)
@@ -238,7 +243,9 @@ struct crowd_walk {
 	struct gs_crowd *files;
 	struct stat *stats;
 	bool *here; /* by file: the process at hand maps it */
+	bool *stranger;
 	size_t n;
+	int32_t pid;
 	const int32_t *pids;
 	size_t npids;
 };
@@ -248,8 +255,12 @@ static bool crowd_map(void *ctx, const struct gs_proc_map *map)
 	struct crowd_walk *w = ctx;
 
 	for (size_t i = 0; i < w->n; i++) {
-		if (map->exec && gs_proc_map_is(map, &w->stats[i], w->files[i].path))
+		if (!map->exec)
+			continue;
+		if (gs_proc_map_is(map, &w->stats[i], w->files[i].path))
 			w->here[i] = true;
+		else if (gs_proc_map_is_stranger(w->pid, map, &w->stats[i], w->files[i].path))
+			w->stranger[i] = true;
 	}
 	return true;
 }
@@ -265,9 +276,13 @@ static bool crowd_process(void *ctx, int32_t pid)
 			return true;
 	}
 	memset(w->here, 0, w->n * sizeof(*w->here));
+	memset(w->stranger, 0, w->n * sizeof(*w->stranger));
+	w->pid = pid;
 	gs_proc_each_map(pid, crowd_map, w);
-	for (size_t i = 0; i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++) {
 		w->files[i].others += w->here[i];
+		w->files[i].strangers += w->stranger[i];
+	}
 	return true;
 }
 
@@ -275,10 +290,11 @@ void gs_crowd_count(struct gs_crowd *files, size_t n, const int32_t *pids, size_
 {
 	GS_CLEANUP_FREE struct stat *stats = gs_calloc(n, sizeof(*stats));
 	GS_CLEANUP_FREE bool *here = gs_calloc(n, sizeof(*here));
-	struct crowd_walk walk = {files, stats, here, n, pids, npids};
+	GS_CLEANUP_FREE bool *stranger = gs_calloc(n, sizeof(*stranger));
+	struct crowd_walk walk = {files, stats, here, stranger, n, 0, pids, npids};
 
 	for (size_t i = 0; i < n; i++) {
-		files[i].others = 0;
+		files[i].others = files[i].strangers = 0;
 		if (files[i].fd < 0 || fstat(files[i].fd, &stats[i]))
 			stats[i].st_ino = 0; /* no file has it */
 	}

@@ -40,7 +40,9 @@ const char *gs_target_describe(const struct gs_record_options *opts, struct gs_a
 struct gs_crowd {
 	int fd; /* borrowed */
 	const char *path;
-	size_t others; /* result: processes that map it, without those of PIDS and the caller */
+	/* Results, without those of PIDS and the caller. */
+	size_t others;	  /* processes that map it */
+	size_t strangers; /* that map another file under its path, and have no probes */
 };
 void gs_crowd_count(struct gs_crowd *files, size_t n, const int32_t *pids, size_t npids);
 
