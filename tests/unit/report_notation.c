@@ -168,6 +168,18 @@ static void test_wide(void)
 	fresh();
 	wide(gs_make_type(made, &x87), "cdccccccccccccccfb3f000000000000",
 	     "0.100000000000000000001", "0.1");
+	/* No integer bit: an unnormal, a pseudo-infinity and a pseudo-NaN. */
+	fresh();
+	wide(gs_make_type(made, &x87), "0000000000000040ff3f000000000000", "<invalid float value>",
+	     "\"NaN\"");
+	fresh();
+	wide(gs_make_type(made, &x87), "0000000000000000ffff000000000000", "<invalid float value>",
+	     "\"NaN\"");
+	fresh();
+	wide(gs_make_type(made, &x87), "0100000000000000ff7f000000000000", "<invalid float value>",
+	     "\"NaN\"");
+	fresh();
+	wide(gs_make_type(made, &x87), "0000000000000080ff7f000000000000", "inf", "\"Infinity\"");
 	fresh();
 	wide(gs_make_type(made, &f128), "9a99999999999999999999999999fb3f",
 	     "0.100000000000000000000000000000000005", "0.1");
