@@ -380,6 +380,17 @@ static char *canonical_type(const char *s)
 	return text;
 }
 
+/* As with the function's own name, scopes at the beginning may be left out. */
+static bool ends_in(const char *have, const char *wanted)
+{
+	size_t len = strlen(have), wanted_len = strlen(wanted), before = len - wanted_len;
+
+	if (len <= wanted_len)
+		return strcmp(have, wanted) == 0;
+	return before > 2 && strcmp(have + before, wanted) == 0 && have[before - 1] == ':' &&
+	       have[before - 2] == ':' && !memchr(have, '<', before);
+}
+
 static bool type_matches_text(struct gs_module *m, gs_type_id id, const char *wanted)
 {
 	char *have GS_CLEANUP_FREE = NULL;
@@ -390,7 +401,7 @@ static bool type_matches_text(struct gs_module *m, gs_type_id id, const char *wa
 	gs_type_print(&b, m->types, id, NULL);
 	have = canonical_type(gs_buf_cstr(&b));
 	gs_buf_deinit(&b);
-	same = strcmp(have, wanted) == 0;
+	same = ends_in(have, wanted);
 	return same;
 }
 

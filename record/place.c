@@ -206,23 +206,69 @@ static void add_inlined(struct gs_place_list *l, Dwarf_Die *die)
 		gs_place_add(l, entry, entry, gs_context_new(l->m, entry, die), NULL);
 }
 
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+			       dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)
+		       ? dwarf_formstring(&attr)
+		       : NULL;
+}
+
+/*
+ * A definition without code of its own: the compiler found another function with the same code and
+ * made this one's symbol a second name of it.
+ */
+static void add_folded(struct gs_place_list *l, Dwarf_Die *definition)
+{
+	struct gs_module *m = l->m;
+	const char *symbol = linkage_name(definition);
+	const struct gs_symbol *s;
+	Dwarf_Addr entry;
+
+	for (size_t i = 0; symbol && (s = gs_symbol_named(m, symbol, i)); i++) {
+		Dwarf_Die die;
+		const char *own;
+		uint64_t addr;
+
+		if (s->type == STT_GNU_IFUNC || !gs_index_function_at(m, s->addr, &die) ||
+		    !gs_die_entry(m, &die, &entry) || entry != s->addr)
+			continue;
+		own = linkage_name(&die);
+		if (own && strcmp(own, symbol) == 0) /* itself, found by another entry */
+			continue;
+		gs_place_note(l, "%s has the same code as %s: their calls are not told apart",
+			      gs_qualified_name(m, definition), gs_qualified_name(m, &die));
+		addr = gs_place_entry(m, &die, entry);
+		gs_place_add(l, addr, entry, gs_context_new(m, addr, &die), NULL);
+	}
+}
+
 static void add_definition(struct gs_place_list *l, gs_ref ref)
 {
-	Dwarf_Die die;
+	Dwarf_Die definition, die;
+	Dwarf_Addr entry;
 	size_t n;
 	const struct gs_instance *i = gs_index_instances(l->m, ref, &n);
+	bool has_code;
 
-	if (!gs_ref_die(l->m, ref, &die))
+	if (!gs_ref_die(l->m, ref, &definition))
 		return;
-	add_copy(l, &die);
+	add_copy(l, &definition);
+	has_code = gs_die_entry(l->m, &definition, &entry);
 	for (; n; n--, i++) {
 		if (!gs_ref_die(l->m, i->die, &die))
 			continue;
-		if (dwarf_tag(&die) == DW_TAG_subprogram)
+		if (dwarf_tag(&die) == DW_TAG_subprogram) {
+			has_code = true;
 			add_copy(l, &die);
-		else
+		} else {
 			add_inlined(l, &die);
+		}
 	}
+	if (!has_code)
+		add_folded(l, &definition);
 }
 
 size_t gs_place_definitions(struct gs_module *m, struct gs_arena *arena, const char *name,

@@ -242,7 +242,8 @@ bool gs_leaf_of(struct gs_event *ev, unsigned flags, const struct gs_value *v, s
 	case GS_KIND_POINTER:
 		if (data && noted(ev, leaf, &other))
 			return true;
-		if (string_pointer(ev, v, leaf, &other))
+		/* Why the pointer is not there is why its string is not. */
+		if (data && string_pointer(ev, v, leaf, &other))
 			return true;
 		break;
 	default:

@@ -46,6 +46,8 @@ def read_string(address, limit=200):
 
 def enum_name(t, number):
     fields = [(f.name.split("::")[-1], f.enumval) for f in t.fields()]
+    if number >= 1 << 63:  # gdb gives enumerators as signed 64-bit numbers
+        fields = [(name, value & (1 << 64) - 1) for name, value in fields]
     for name, value in fields:
         if value == number:
             return name
@@ -101,10 +103,17 @@ def convert(value):
         return "0x%x" % address
     if code == gdb.TYPE_CODE_ENUM:
         return enum_name(t, int(value))
+    if code == gdb.TYPE_CODE_COMPLEX:
+        gdb.set_convenience_variable("complex", value)
+        half = plain(t.target())
+        return [number_of_float(gdb.parse_and_eval("$_%s($complex)" % part), half) for part in ("creal", "cimag")]
     if code == gdb.TYPE_CODE_BOOL:
         return bool(value)
     if code == gdb.TYPE_CODE_FLT:
         return number_of_float(value, t)
+    if t.sizeof == 16:  # int() refuses; the contract is a string of digits
+        number = int(value.format_string(format="x"), 16)
+        return str(number - (1 << 128) if number >> 127 and "unsigned" not in t.name else number)
     return int(value)
 
 

@@ -64,7 +64,8 @@ def run_gdb(binary, stops, bias, directory):
 
 def same_number(gs, gdb):
     if "?f32" in gdb:
-        return struct.pack("<f", float(gs)) == struct.pack("<I", gdb["?f32"])
+        number = struct.unpack("<f", struct.pack("<I", gdb["?f32"]))[0]
+        return struct.pack("<f", float(gs)) == struct.pack("<f", number) or (float(gs) != float(gs) and number != number)
     a, b = float(gs), gdb["?f"]
     return struct.pack("<d", a) == struct.pack("<d", b) or (a != a and b != b)
 
