@@ -515,6 +515,20 @@ static bool is_location_list(Dwarf_Attribute *attr)
 	}
 }
 
+static bool is_thread_local(Dwarf_Attribute *attr)
+{
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (dwarf_getlocation(attr, &ops, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (ops[i].atom == DW_OP_form_tls_address ||
+		    ops[i].atom == DW_OP_GNU_push_tls_address)
+			return true;
+	return false;
+}
+
 static bool needs_frame(Dwarf_Attribute *attr)
 {
 	Dwarf_Op *ops;
@@ -638,7 +652,8 @@ const char *gs_context_readable_at(struct gs_context *c, const struct gs_variabl
 	    !dwarf_attr_integrate(&m->variables[var->handle - 1].die, DW_AT_location, &attr))
 		return NULL;
 	if (!is_location_list(&attr)) {
-		if (!needs_frame(&attr) || !gs_die_entry(c->m, &c->scopes[0], &entry))
+		if (!needs_frame(&attr) || is_thread_local(&attr) ||
+		    !gs_die_entry(c->m, &c->scopes[0], &entry))
 			return NULL;
 		best = gs_prologue_end(m, &c->scopes[0], entry);
 		return best > c->pc ? place_text(c, best) : NULL;
