@@ -304,6 +304,26 @@ size_t gs_place_definitions(struct gs_module *m, struct gs_arena *arena, const c
 	return n;
 }
 
+size_t gs_place_definitions_or_alias(struct gs_module *m, struct gs_arena *arena, const char *name,
+				     gs_ref *refs, size_t max)
+{
+	size_t n = gs_place_definitions(m, arena, name, refs, max);
+	const struct gs_symbol *s;
+
+	if (n)
+		return n;
+	for (size_t i = 0; n < max && (s = gs_symbol_named(m, name, i)); i++) {
+		Dwarf_Die die;
+		Dwarf_Addr entry;
+
+		/* Not of a part that was moved out (f.cold): its lines are the function's. */
+		if (gs_index_function_at(m, s->addr, &die) && gs_die_entry(m, &die, &entry) &&
+		    entry == s->addr)
+			refs[n++] = gs_ref_of(m, &die);
+	}
+	return n;
+}
+
 /* ---- symbols ---- */
 
 static void note_ifunc(struct gs_place_list *l, const char *name)

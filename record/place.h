@@ -32,6 +32,9 @@ uint64_t gs_place_entry(struct gs_module *m, Dwarf_Die *function, uint64_t entry
 /* The definitions that NAME means: entries of the index with code or instances, at most MAX. */
 size_t gs_place_definitions(struct gs_module *m, struct gs_arena *arena, const char *name,
 			    gs_ref *refs, size_t max);
+/* The same; of a name that DWARF does not have, the functions that its symbols are at (malloc). */
+size_t gs_place_definitions_or_alias(struct gs_module *m, struct gs_arena *arena, const char *name,
+				     gs_ref *refs, size_t max);
 struct gs_error *gs_place_unknown_function(struct gs_module *m, const char *name);
 
 #endif

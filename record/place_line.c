@@ -373,7 +373,7 @@ struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *f
 					      struct gs_places *out)
 {
 	gs_ref refs[DEFINITIONS_MAX];
-	size_t nrefs = gs_place_definitions(m, &m->arena, function, refs, DEFINITIONS_MAX);
+	size_t nrefs = gs_place_definitions_or_alias(m, &m->arena, function, refs, DEFINITIONS_MAX);
 	struct gs_error *err = NULL, *first = NULL;
 	const char *file;
 	uint32_t line;
@@ -490,7 +490,7 @@ struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function,
 		list_file(m, gs_path_clean(&m->arena, file), NULL, 0, fn, ctx, &count);
 		return count ? NULL : no_such_file(m, file);
 	}
-	nrefs = gs_place_definitions(m, &m->arena, function, refs, DEFINITIONS_MAX);
+	nrefs = gs_place_definitions_or_alias(m, &m->arena, function, refs, DEFINITIONS_MAX);
 	for (size_t i = 0; i < nrefs; i++)
 		if (declared_at(m, refs[i], &file, &line) &&
 		    !list_file(m, gs_path_clean(&m->arena, file), &refs[i], 0, fn, ctx, &count))

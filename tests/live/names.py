@@ -66,6 +66,16 @@ def absent_in_library():
     ok("it is readable at" not in r.stderr, "no other place is offered for what is readable nowhere", r.stderr)
 
 
-for function in (folded, parameters, absent_in_library):
+def alias():
+    binary = compile_c(os.path.join(fixtures, "alias.c"), os.path.join(tmp, "alias"), "-O0")
+    for place in ("alias_of", "alias_of:+3", "alias_of+4"):
+        rows, _ = values(binary, place + " { n, sink }")
+        equal([v["n"] for v in rows], [0, 1, 2], "an alias: " + place)
+    equal([v["sink"] for v in values(binary, "alias_of:+3 { n, sink }")[0]], [0, 1, 3], "three lines below: after the sum")
+    r = record("-L", "alias_of", "-x", binary)
+    ok(r.returncode == 0 and "alias.c" in r.stdout, "the lines of an alias", r.stdout + r.stderr)
+
+
+for function in (folded, parameters, absent_in_library, alias):
     case(function)
 done()
