@@ -69,7 +69,8 @@ static bool set_cfa(struct gs_evaluation *ev, unsigned regno, int64_t offset,
 static bool cfa_by_expression(struct gs_evaluation *ev, Dwarf_Frame *frame,
 			      struct gs_place_value *out)
 {
-	struct gs_evaluation inner = {.c = ev->c, .plan = ev->plan, .nesting = ev->nesting + 1};
+	struct gs_evaluation inner = {
+		.c = ev->c, .plan = ev->plan, .callee = ev->callee, .nesting = ev->nesting + 1};
 	Dwarf_Op *ops;
 	size_t n;
 	bool good = dwarf_frame_cfa(frame, &ops, &n) == 0 && n > 0;
@@ -155,7 +156,8 @@ bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out)
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
 	size_t n;
-	struct gs_evaluation inner = {.c = ev->c, .plan = ev->plan, .nesting = ev->nesting + 1};
+	struct gs_evaluation inner = {
+		.c = ev->c, .plan = ev->plan, .callee = ev->callee, .nesting = ev->nesting + 1};
 
 	if (!dwarf_attr_integrate(ev->frame_die, DW_AT_frame_base, &attr) ||
 	    dwarf_getlocation_addr(&attr, ev->c->pc, &ops, &n, 1) != 1 || n == 0)
@@ -168,5 +170,37 @@ bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out)
 		return gs_no_value(ev, inner.status ? inner.status : GS_STATUS_UNAVAILABLE,
 				   "frame base: %s", inner.reason ? inner.reason : "empty");
 	*out = inner.stack[inner.depth - 1];
+	return true;
+}
+
+/* What a callee leaves as it was, by the ABI. The library's own table takes rax for rbx. */
+static bool is_preserved(const struct gs_module *m, unsigned regno)
+{
+	if (m->info.machine == EM_X86_64)
+		return regno == 3 || regno == 6 || (regno >= 12 && regno <= 15);
+	return m->info.machine == EM_386 && (regno == 3 || (regno >= 5 && regno <= 7));
+}
+
+/* By the rules at the pc. */
+bool gs_frame_caller_register(struct gs_evaluation *ev, unsigned regno, uint16_t *node)
+{
+	struct gs_evaluation inner = {
+		.c = ev->c, .plan = ev->plan, .callee = ev->callee, .nesting = ev->nesting + 1};
+	Dwarf_Frame *frame GS_CLEANUP_FREE = frame_at(ev->c->m, ev->c->pc);
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+	bool is_value;
+
+	if (!frame || dwarf_frame_register(frame, (int)regno, memory, &ops, &n) != 0)
+		return false;
+	if (n == 0)
+		return is_preserved(ev->c->m, regno) && gs_register_node(ev, regno, node);
+	is_value = ops[n - 1].atom == DW_OP_stack_value;
+	if (!gs_evaluate_ops(&inner, NULL, ops, is_value ? n - 1 : n) || !inner.depth)
+		return false;
+	*node = inner.stack[inner.depth - 1].node;
+	if (!is_value)
+		*node = gs_plan_node(ev->plan, GS_OP_LOAD, ev->c->m->info.pointer_size, *node,
+				     GS_NODE_NONE, 0);
 	return true;
 }

@@ -70,6 +70,10 @@ bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node)
 	static const uint8_t of_386[] = {0, 2, 1, 3, 7, 6, 4, 5, 16};
 	const struct gs_module *m = ev->c->m;
 
+	if (ev->callee)
+		return gs_frame_caller_register(ev->callee, regno, node) ||
+		       gs_no_value(ev, GS_STATUS_UNAVAILABLE, "the caller's %s is lost",
+				   gs_register_name(m, regno));
 	if (m->info.machine == EM_X86_64 && regno <= 16) {
 		*node = gs_plan_node(ev->plan, GS_OP_REG, 8, GS_NODE_NONE, GS_NODE_NONE, regno);
 		return true;
@@ -151,6 +155,8 @@ static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value 
 	if (!need(ev, 1))
 		return false;
 	addr = ev->stack[--ev->depth];
+	if (ev->callee)
+		return unavailable(ev, "memory that may have changed since the call");
 	if (size != 1 && size != 2 && size != 4 && size != 8)
 		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_deref of %u bytes", size);
 	if (ev->is_param && is_own_frame(ev, &addr)) {
@@ -171,8 +177,7 @@ static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value 
 	return push(ev, *result);
 }
 
-/* A link-time address in the module's image. */
-static uint16_t address_node(struct gs_evaluation *ev, uint64_t addr)
+uint16_t gs_image_address(struct gs_evaluation *ev, uint64_t addr)
 {
 	uint16_t node = gs_plan_const(ev->plan, (int64_t)addr);
 
@@ -524,10 +529,23 @@ static bool push_entry_value(struct gs_evaluation *ev, Dwarf_Attribute *attr, co
 		regno = (unsigned)ops[0].number;
 	else
 		return unavailable(ev, "DW_OP_entry_value of an expression");
-	if (gs_prologue_entry_value(ev->c, regno, &now))
-		return gs_register_node(ev, now, &node) && push_node(ev, node);
+	if ((gs_prologue_entry_value(ev->c, regno, &now) && gs_register_node(ev, now, &node)) ||
+	    gs_caller_value(ev, &(struct gs_passed){.regno = regno}, &node))
+		return push_node(ev, node);
 	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_entry_value(%s)",
 			   gs_register_name(ev->c->m, regno));
+}
+
+/* A parameter that the function no longer takes: what its caller would have passed. */
+static bool push_parameter(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	Dwarf_Die die;
+	uint16_t node;
+
+	if (attr && dwarf_getlocation_die(attr, op, &die) == 0 &&
+	    gs_caller_value(ev, &(struct gs_passed){.parameter = &die}, &node))
+		return push_node(ev, node);
+	return unavailable(ev, "DW_OP_GNU_parameter_ref");
 }
 
 static bool push_indexed(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
@@ -541,7 +559,7 @@ static bool push_indexed(struct gs_evaluation *ev, Dwarf_Attribute *attr, const 
 	if (op->atom == DW_OP_addrx || op->atom == DW_OP_GNU_addr_index) {
 		if (dwarf_formaddr(&value, &addr) != 0)
 			return unavailable(ev, "DW_OP_addrx");
-		return push_node(ev, address_node(ev, addr));
+		return push_node(ev, gs_image_address(ev, addr));
 	}
 	if (dwarf_formaddr(&value, &addr) == 0)
 		word = addr;
@@ -586,7 +604,7 @@ static bool step_rest(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwa
 	case DW_OP_skip:
 		return unavailable(ev, "DW_OP_bra");
 	case DW_OP_GNU_parameter_ref:
-		return unavailable(ev, "DW_OP_GNU_parameter_ref");
+		return push_parameter(ev, attr, op);
 	case DW_OP_GNU_variable_value:
 	case DW_OP_GNU_uninit:
 		return unavailable(ev, op->atom == DW_OP_GNU_uninit ? "uninitialised"
@@ -614,7 +632,7 @@ static bool step(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op
 	case DW_OP_nop:
 		return true;
 	case DW_OP_addr:
-		return push_node(ev, address_node(ev, op->number));
+		return push_node(ev, gs_image_address(ev, op->number));
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 	case DW_OP_constx:

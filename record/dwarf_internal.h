@@ -106,6 +106,7 @@ struct gs_unit_lines {
 };
 
 struct gs_type_cache;
+struct gs_call;
 
 /* A variable that was handed out: its handle is the number of this, from 1. */
 struct gs_known_variable {
@@ -161,10 +162,16 @@ struct gs_module {
 	size_t nvariables, variables_cap;
 	struct gs_map variable_numbers; /* entry and scope -> handle */
 
+	/* dwarf_caller.c */
+	struct gs_call *calls; /* ascending target */
+	size_t ncalls;
+	bool calls_looked_for;
+
 	struct gs_decoder decoder;
 };
 
 struct gs_prologue;
+struct gs_callers;
 
 struct gs_context {
 	struct gs_module *m;
@@ -174,6 +181,7 @@ struct gs_context {
 	size_t nscopes;
 	size_t function; /* index of the innermost function among the scopes */
 	struct gs_prologue *prologue;
+	struct gs_callers *callers;
 	struct gs_variable *args, *locals;
 	size_t nargs, nlocals;
 	bool has_args, has_locals;
@@ -299,7 +307,9 @@ struct gs_evaluation {
 	unsigned depth, nesting, steps;
 	bool is_param; /* own frame memory is read as the prologue left it */
 	Dwarf_Die *frame_die;
-	uint8_t status; /* not OK: it has no value, for this reason */
+	struct gs_evaluation *callee; /* this is in the frame that called it; NULL: at the probe */
+	unsigned frames;	      /* how many are between */
+	uint8_t status;		      /* not OK: it has no value, for this reason */
 	const char *reason;
 	const char *where; /* where a parameter is that is not in its slot yet */
 };
@@ -312,6 +322,19 @@ bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 const char *gs_register_name(const struct gs_module *m, unsigned regno);
 bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out);
 bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
+/* What a register held in the caller, before the call that led to EV's frame. */
+bool gs_frame_caller_register(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
+/* A link-time address in the module's image. */
+uint16_t gs_image_address(struct gs_evaluation *ev, uint64_t addr);
+
+/* ---- dwarf_caller.c ---- */
+
+struct gs_passed {
+	unsigned regno;
+	Dwarf_Die *parameter; /* not NULL: it, instead of what was in a register */
+};
+/* What the call that led to EV's frame passed; a node that fails after calls that are not known. */
+bool gs_caller_value(struct gs_evaluation *ev, const struct gs_passed *what, uint16_t *node);
 
 /* ---- dwarf_prologue.c ---- */
 

@@ -275,6 +275,7 @@ void gs_module_close(struct gs_module *m)
 	if (!m)
 		return;
 	gs_index_free(m);
+	free(m->calls);
 	gs_type_cache_free(m);
 	gs_debugfile_close(m);
 	gs_decoder_close(&m->decoder);
