@@ -306,6 +306,17 @@ static int link_perf(const struct attach *a, const struct site *s, int prog, int
 	return event;
 }
 
+static struct gs_error *cannot_attach(const struct attach *a, int err)
+{
+	struct gs_error *e = gs_error_errno(err, "cannot attach a probe");
+
+	if (has(a->t, GS_FEATURE_MULTI) || (err != EPERM && err != EACCES))
+		return e;
+	return gs_error_hint(
+		e, "without uprobe_multi (Linux 6.6) CAP_SYS_ADMIN is needed: run gs-record "
+		   "as root, with sudo");
+}
+
 static struct gs_error *attach_one(struct attach *a, const struct site *s)
 {
 	int prog, fd, link = -1;
@@ -323,7 +334,7 @@ static struct gs_error *attach_one(struct attach *a, const struct site *s)
 		return NULL;
 	}
 	if (fd < 0)
-		return gs_error_errno(-fd, "cannot attach a probe");
+		return cannot_attach(a, -fd);
 	gs_tracer_keep(a->t, fd);
 	if (link >= 0)
 		gs_tracer_keep(a->t, link);

@@ -7,7 +7,9 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "common/mem.h"
 
@@ -95,6 +97,22 @@ static struct gs_error *read_all(const struct btf *btf, struct gs_kernel_types *
 	return NULL;
 }
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* libbpf looks in several places and says ESRCH in the end, whatever the reason was. */
+static struct gs_error *no_types(void)
+{
+	int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC), err = errno;
+
+	if (fd < 0 && err != ENOENT)
+		return gs_error_errno(err, "cannot open " KERNEL_BTF);
+	if (fd >= 0)
+		close(fd);
+	return gs_error_hint(gs_error_new(GS_ERR_UNSUPPORTED,
+					  "cannot find the kernel's own types in " KERNEL_BTF),
+			     "the kernel must have CONFIG_DEBUG_INFO_BTF");
+}
+
 struct gs_error *gs_kernel_types_load(struct gs_kernel_types *t)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -102,9 +120,7 @@ struct gs_error *gs_kernel_types_load(struct gs_kernel_types *t)
 
 	*t = (struct gs_kernel_types){0};
 	if (!btf)
-		return gs_error_hint(gs_error_errno(errno, "cannot read the kernel's own types"),
-				     "the kernel must have CONFIG_DEBUG_INFO_BTF "
-				     "(/sys/kernel/btf/vmlinux)");
+		return no_types();
 	err = read_all(btf, t);
 	btf__free(btf);
 	return err;

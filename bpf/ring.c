@@ -60,6 +60,8 @@ static struct gs_error *ring_open(struct gs_ring *ring, int cpu, uint64_t bytes)
 	ring->cpu = cpu;
 	ring->bytes = bytes;
 	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "gs_ring", 0, 0, (uint32_t)bytes, NULL);
+	if (ring->fd < 0 && errno == EMFILE)
+		return gs_error_errno(errno, "cannot create a ring buffer");
 	if (ring->fd < 0)
 		return gs_error_hint(gs_error_errno(errno,
 						    "cannot create a ring buffer of %llu KiB",

@@ -158,7 +158,11 @@ static struct gs_error *open_session(struct gs_tracer *t)
 	settle_features(t);
 	GS_TRY(check_namespace(t));
 	if (t->opts.follow) {
-		GS_TRY(gs_kernel_types_load(&t->types));
+		struct gs_error *err = gs_kernel_types_load(&t->types);
+
+		if (err)
+			return gs_error_hint(err,
+					     "following children needs them: --no-follow does not");
 	} else if (t->opts.want_tls) {
 		struct gs_error *err = gs_kernel_types_load(&t->types);
 
@@ -234,6 +238,14 @@ bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid)
 	uint32_t flags;
 
 	return bpf_map_lookup_elem(t->map_fd[GS_MAP_PIDS], &pid, &flags) == 0;
+}
+
+bool gs_tracer_pid_awaits_exec(struct gs_tracer *t, int32_t pid)
+{
+	uint32_t state;
+
+	return bpf_map_lookup_elem(t->map_fd[GS_MAP_PIDS], &pid, &state) == 0 &&
+	       state == GS_PID_AWAITS_EXEC;
 }
 
 uint32_t gs_tracer_pid_each(struct gs_tracer *t, void (*fn)(void *ctx, int32_t pid), void *ctx)

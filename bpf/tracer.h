@@ -66,6 +66,7 @@ struct gs_error *gs_tracer_pid_add(struct gs_tracer *t, int32_t pid);
 struct gs_error *gs_tracer_pid_add_at_exec(struct gs_tracer *t, int32_t pid);
 struct gs_error *gs_tracer_pid_remove(struct gs_tracer *t, int32_t pid);
 bool gs_tracer_pid_has(struct gs_tracer *t, int32_t pid);
+bool gs_tracer_pid_awaits_exec(struct gs_tracer *t, int32_t pid);
 /* Each process in the set; with follow those that have ended have left it. FN may be NULL. Returns
  * how many. */
 uint32_t gs_tracer_pid_each(struct gs_tracer *t, void (*fn)(void *ctx, int32_t pid), void *ctx);

@@ -108,6 +108,8 @@ static void run(const struct gs_child_options *opts, const struct account *accou
 	err = become(account);
 	if (!err && opts->stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		err = errno;
+	if (!err && opts->files && setrlimit(RLIMIT_NOFILE, opts->files))
+		err = errno;
 	if (!err) {
 		gs_signals_restore();
 		err = execute(opts->file, opts->argv);

@@ -8,6 +8,7 @@
 #define GS_RECORD_CHILD_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "common/error.h"
@@ -23,8 +24,9 @@ struct gs_child {
 struct gs_child_options {
 	const char *file; /* found by the lookup: the environment's PATH is not asked again */
 	char **argv;
-	const char *user;      /* or NULL */
-	bool stdout_to_stderr; /* standard output belongs to the data */
+	const char *user;	    /* or NULL */
+	bool stdout_to_stderr;	    /* standard output belongs to the data */
+	const struct rlimit *files; /* the limit of descriptors that the command had; or NULL */
 };
 
 /* *out is untouched on failure. */

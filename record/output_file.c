@@ -28,6 +28,40 @@ static struct gs_error *open_stdout(struct gs_output_file *f)
 	return NULL;
 }
 
+/* N of /dev/fd/N and /proc/self/fd/N, which `-o >(gs-report -)' of a shell gives; or -1. */
+static int own_descriptor(const char *path)
+{
+	static const char *const dirs[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	for (size_t i = 0; i < GS_ARRAY_SIZE(dirs); i++) {
+		const char *number = path + strlen(dirs[i]);
+		size_t digits;
+
+		if (strncmp(path, dirs[i], strlen(dirs[i])) != 0)
+			continue;
+		digits = strspn(number, "0123456789");
+		if (digits && digits < 7 && !number[digits])
+			return atoi(number);
+	}
+	return -1;
+}
+
+void gs_output_file_keep_from_command(const char *path)
+{
+	int fd = own_descriptor(path);
+
+	if (fd > STDERR_FILENO)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+static struct gs_error *open_own(const char *path, int fd, struct gs_output_file *f)
+{
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (f->fd < 0)
+		return gs_error_errno(errno, "cannot write to `%s'", path);
+	return NULL;
+}
+
 /* Devices and named pipes are written to as they are. */
 static struct gs_error *open_special(const char *path, struct gs_output_file *f)
 {
@@ -84,7 +118,7 @@ static struct gs_error *open_new(const char *path, struct gs_output_file *f)
 				return gs_error_new(
 					GS_ERR_USAGE,
 					"cannot write `%s': it is a symbolic link; name the "
-					"file itself",
+					"file itself (- is standard output)",
 					path);
 			if (S_ISDIR(st.st_mode))
 				return gs_error_errno(EISDIR, "cannot write `%s'", path);
@@ -108,10 +142,15 @@ struct gs_error *gs_output_file_open(const char *path, struct gs_output_file *ou
 {
 	struct gs_output_file f = {.fd = -1};
 	struct gs_error *err;
+	int fd;
 
 	f.path = gs_strdup(path);
 	f.old_path = gs_asprintf("%s.old", path);
-	err = strcmp(path, "-") ? open_new(path, &f) : open_stdout(&f);
+	fd = own_descriptor(path);
+	if (fd >= 0)
+		err = open_own(path, fd, &f);
+	else
+		err = strcmp(path, "-") ? open_new(path, &f) : open_stdout(&f);
 	if (err) {
 		gs_output_file_discard(&f);
 		return err;

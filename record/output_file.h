@@ -22,9 +22,11 @@ struct gs_output_file {
  * PATH "-" is standard output, which must not be a terminal. An existing regular file becomes
  * PATH.old. The file is new (O_EXCL), mode 0600, and under sudo belongs to the user who called it.
  * Symbolic links are never followed: in a directory that others can write to, root would be led by
- * them.
+ * them; but /dev/fd/N is the descriptor N that the caller was given.
  */
 struct gs_error *gs_output_file_open(const char *path, struct gs_output_file *out);
+/* PATH is a descriptor: the command, which would hold it open, does not inherit it. */
+void gs_output_file_keep_from_command(const char *path);
 /* Removes the new file and puts the older one back. */
 void gs_output_file_discard(struct gs_output_file *f);
 struct gs_error *gs_output_file_close(struct gs_output_file *f);

@@ -401,6 +401,12 @@ void gs_processes_record(struct gs_processes *p, const struct gs_process_record 
 	process_row(p, &what);
 }
 
+void gs_processes_forget(struct gs_processes *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		forget_maps(p, &p->list[i]);
+}
+
 /* ---- names of code addresses ---- */
 
 static const struct gs_module_symbol *symbol_at(const struct gs_processes *p, uint32_t module,

@@ -35,6 +35,8 @@ void gs_processes_start(struct gs_processes *p, int32_t pid, uint64_t time_ns);
 void gs_processes_map(struct gs_processes *p, int32_t pid);
 /* A FORK, EXEC or EXIT record. */
 void gs_processes_record(struct gs_processes *p, const struct gs_process_record *rec);
+/* Such a record was lost: what was known of maps may be of a program that is gone. */
+void gs_processes_forget(struct gs_processes *p);
 /* A code address in a value of PID: named once. */
 void gs_processes_pointer(struct gs_processes *p, int32_t pid, uint64_t address);
 

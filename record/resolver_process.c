@@ -393,7 +393,11 @@ static struct gs_error *explain_end(const struct broker *b, int status)
 				    "the resolver crashed (%s); the last file it opened: %s",
 				    strsignal(sig), last);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_PRIVILEGES)
-		return gs_error_new(GS_ERR_SYSTEM, "the resolver could not drop its privileges");
+		return gs_error_hint(
+			gs_error_new(GS_ERR_SYSTEM, "the resolver could not drop its privileges"),
+			"root's becomes user nobody, which takes CAP_SETUID and CAP_SETGID; "
+			"without "
+			"them run gs-record as another user");
 	return gs_error_new(GS_ERR_INTERNAL,
 			    "the resolver ended without an answer (status %d); the last file it "
 			    "opened: %s",

@@ -21,12 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/output_file.h"
 #include "record/proc.h"
 #include "record/session_state.h"
 #include "record/signals.h"
 
 #define POLL_MS 50
 #define LATE_POLL_MS 10 /* while a module is waited for: its first calls are missed */
+#define EXEC_NAP_NS 20000
+#define EXEC_SPINS 2000
+#define EXEC_TRIES 2500
 #define SECOND_NS 1000000000u
 #define CLOCK_EVERY_NS (60u * (uint64_t)SECOND_NS)
 #define RING_MIN_BYTES (32u << 20) /* all rings */
@@ -67,6 +71,13 @@ static struct gs_error *resolve(struct gs_session *s)
 				       "program with -x FILE";
 	GS_TRY(gs_resolve(&s->request, &s->res));
 	s->has_res = true;
+	/* Each probe was held to it; all of them together are what is paid for. */
+	if (!s->res.nerrors && s->res.meta.nsites > o->max_sites)
+		return gs_error_new(
+			GS_ERR_LIMIT,
+			"the probes have %zu sites in all, more than %u: probe less, or raise "
+			"--max-sites",
+			s->res.meta.nsites, o->max_sites);
 	return NULL;
 }
 
@@ -186,6 +197,7 @@ static struct gs_error *start_child(struct gs_session *s)
 		.argv = s->opts->command,
 		.user = s->opts->user,
 		.stdout_to_stderr = !strcmp(s->opts->output, "-"),
+		.files = s->has_files ? &s->files : NULL,
 	};
 
 	GS_TRY(gs_child_start(&copts, &s->child));
@@ -303,15 +315,49 @@ static bool interrupted(void)
 	return false;
 }
 
+/* A probe takes a descriptor or two where the kernel has no links of many; 1024 are soon used up.
+ */
+static void raise_limit(struct gs_session *s)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->files))
+		return;
+	raised = (struct rlimit){s->files.rlim_max, s->files.rlim_max};
+	s->has_files = setrlimit(RLIMIT_NOFILE, &raised) == 0;
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec t = {.tv_nsec = (long)ns};
+
+	nanosleep(&t, NULL); /* a signal ends it early: it is looked at next */
+}
+
+/*
+ * The command may be gone at the next poll. That it was let go is known before its program is
+ * mapped: maps that are read before its exec is over are of no use.
+ */
+static void read_first_maps(struct gs_session *s)
+{
+	for (int i = 0; i < EXEC_TRIES && gs_tracer_pid_awaits_exec(s->tracer, s->child.pid); i++) {
+		if (i > EXEC_SPINS) /* a short program runs no longer than a nap */
+			nap(EXEC_NAP_NS);
+	}
+	gs_processes_map(s->processes, s->child.pid);
+}
+
 static struct gs_error *arm(struct gs_session *s)
 {
 	struct gs_late_options lopts = {&s->request, &s->res, &s->voice};
 	struct gs_error *err;
 
 	gs_signals_install();
+	raise_limit(s);
 	GS_TRY(open_tracer(s));
 	s->late = gs_late_new(&lopts);
 	GS_TRY(gs_session_crowd(s));
+	gs_output_file_keep_from_command(s->opts->output);
 	if (s->opts->command)
 		GS_TRY(start_child(s));
 	GS_TRY(gs_session_attach(s, &s->res, &s->bases));
@@ -329,7 +375,7 @@ static struct gs_error *arm(struct gs_session *s)
 		return NULL;
 	err = gs_child_release(&s->child, s->opts->command[0]);
 	if (!err)
-		gs_processes_map(s->processes, s->child.pid);
+		read_first_maps(s);
 	return err;
 }
 
@@ -396,13 +442,6 @@ static bool over(struct gs_session *s, uint64_t now)
 	return true;
 }
 
-static void nap(uint64_t ns)
-{
-	struct timespec t = {.tv_nsec = (long)ns};
-
-	nanosleep(&t, NULL); /* a signal ends it early: it is looked at next */
-}
-
 /* The next poll must not sleep past the end of --duration. */
 static int poll_timeout(const struct gs_session *s, uint64_t now)
 {
@@ -415,6 +454,16 @@ static int poll_timeout(const struct gs_session *s, uint64_t now)
 	return left / 1000000 < (uint64_t)ms ? (int)(left / 1000000) + 1 : ms;
 }
 
+/* Before events are looked at: a lost exec makes old maps wrong. */
+static void check_process_records(struct gs_session *s)
+{
+	uint64_t lost = gs_tracer_process_lost(s->tracer);
+
+	if (lost != s->process_lost)
+		gs_processes_forget(s->processes);
+	s->process_lost = lost;
+}
+
 static void poll_once(struct gs_session *s, int timeout_ms)
 {
 	uint64_t now = gs_session_now();
@@ -424,6 +473,7 @@ static void poll_once(struct gs_session *s, int timeout_ms)
 		nap(GS_DRAIN_HOLD_NS - (now - s->polled_ns));
 		return;
 	}
+	check_process_records(s);
 	s->error = gs_tracer_poll(s->tracer, timeout_ms, gs_drain_record, s->drain, &n);
 	s->polled_ns = now;
 }

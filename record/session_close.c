@@ -96,6 +96,7 @@ static void say_others(struct gs_session *s)
 	uint64_t filter = gs_tracer_filter_lost(s->tracer);
 	uint64_t deeper = gs_tracer_deeper(s->tracer) + s->deeper;
 	uint64_t rows = gs_processes_dropped(s->processes);
+	uint64_t no_room = gs_tracer_process_lost(s->tracer);
 
 	if (s->still_run)
 		gs_voice_say(&s->voice,
@@ -119,6 +120,11 @@ static void say_others(struct gs_session *s)
 		gs_voice_say(&s->voice,
 			     "%" PRIu64 " row%s about processes left out: there were too many",
 			     rows, gs_plural(rows));
+	if (no_room)
+		gs_voice_say(&s->voice,
+			     "%" PRIu64 " start%s or end%s of processes left out: the ring buffers "
+			     "were full",
+			     no_room, gs_plural(no_room), gs_plural(no_room));
 }
 
 void gs_session_closing(struct gs_session *s, const struct gs_output_summary *summary)

@@ -37,6 +37,8 @@ struct gs_session {
 	uint32_t *refused;
 	struct gs_counters *before; /* by probe: what was counted before recording was enabled */
 
+	struct rlimit files; /* of the user, for the command */
+	bool has_files;
 	struct gs_child child;
 	bool has_child;
 	int *pidfds; /* of -p */
@@ -47,12 +49,13 @@ struct gs_session {
 	struct gs_output *output;
 	struct gs_drain *drain;
 	struct gs_late *late;
+	uint64_t process_lost; /* records about processes that found no room */
 	uint64_t late_next_ns;
 
 	uint64_t start_ns, polled_ns, second_ns, clock_ns;
 	enum gs_end_reason reason;
-	uint32_t deeper; /* children of -p that are numbered in a pid namespace below ours */
-	uint32_t still_run; /* that the command started, when it had ended */
+	uint32_t deeper;	/* children of -p that are numbered in a pid namespace below ours */
+	uint32_t still_run;	/* that the command started, when it had ended */
 	struct gs_error *error; /* what cut it short */
 	bool leave;		/* a thread still runs on this: it ends with the process */
 };

@@ -58,7 +58,7 @@ def replaced():
         os.rename(path + ".new", path)
 
     replace(moving, hits)
-    script = "%s 1 10; cp %s %s.new; mv %s.new %s; for i in 1 2 3; do %s 1 10; sleep 0.1; done" % (
+    script = "%s 1 10; cp %s %s.new; mv %s.new %s; for i in 1 2 3; do %s 1 10 20000; done" % (
         moving, hits, moving, moving, moving, moving)
     done = live.record("-o", data, "-x", moving, "-e", "work", "--", "sh", "-c", script)
     ok("gs-record: 10 events" in done.stderr and done.stderr.count("another file as `%s'" % moving) == 1,
