@@ -141,6 +141,11 @@ static bool string_pointer(struct gs_event *ev, const struct gs_value *v, struct
 	}
 	leaf->value = pointee;
 	leaf->size = 1;
+	/* Why the pointer is not there is why its string is not. */
+	if (ev->batch && !gs_status_has_data(v->status)) {
+		leaf->value = v;
+		return absent(leaf);
+	}
 	if (!gs_status_has_data(pointee->status)) {
 		if (!pointee->has_address && gs_value_scalar(&ev->source, v, &pointee->address))
 			pointee->has_address = true;
@@ -242,8 +247,7 @@ bool gs_leaf_of(struct gs_event *ev, unsigned flags, const struct gs_value *v, s
 	case GS_KIND_POINTER:
 		if (data && noted(ev, leaf, &other))
 			return true;
-		/* Why the pointer is not there is why its string is not. */
-		if (data && string_pointer(ev, v, leaf, &other))
+		if (string_pointer(ev, v, leaf, &other))
 			return true;
 		break;
 	default:
