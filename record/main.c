@@ -22,13 +22,25 @@ static void hold_standard_streams(void)
 	}
 }
 
+static enum gs_exit tell(const struct gs_record_options *opts)
+{
+	if (opts->help)
+		gs_record_options_help(stdout);
+	else
+		puts("gs-record " GS_VERSION);
+	if (fflush(stdout) == 0)
+		return GS_EXIT_RECORDED;
+	perror("gs-record: cannot write to standard output");
+	return GS_EXIT_NOTHING;
+}
+
 int main(int argc, char **argv)
 {
 	struct gs_record_options opts;
 	struct gs_error *err;
 	/* The parser permutes argv; the file has it as it was. */
 	GS_CLEANUP_FREE char **words = gs_calloc((size_t)argc + 1, sizeof(*words));
-	int status;
+	enum gs_exit status;
 
 	hold_standard_streams();
 	memcpy(words, argv, sizeof(*argv) * ((size_t)argc + 1));
@@ -38,12 +50,10 @@ int main(int argc, char **argv)
 		gs_error_free(err);
 		return GS_EXIT_NOTHING;
 	}
-	if (opts.help)
-		gs_record_options_help(stdout);
-	else if (opts.version)
-		puts("gs-record " GS_VERSION);
-	status = opts.help || opts.version ? GS_EXIT_RECORDED
-					   : (int)gs_session_run(&opts, argc, words);
+	if (opts.help || opts.version)
+		status = tell(&opts);
+	else
+		status = gs_session_run(&opts, argc, words);
 	gs_record_options_deinit(&opts);
-	return status;
+	return (int)status;
 }

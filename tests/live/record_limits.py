@@ -142,7 +142,15 @@ def descriptors():
     ok(done.returncode == 1 and "/dev/fd/99" in done.stderr, "one that is not open", done.stderr)
 
 
-for test in (many_probes, few_files, file_size, process_storm, privileges, no_kernel_types, descriptors):
+def full_output():
+    with open("/dev/full", "w") as full:
+        for args in (["--help"], ["--version"], ["--dry-run", "-e", "work", "--", hits], ["-F", "*", hits]):
+            done = subprocess.run([live.RECORD, *args], stdout=full, stderr=subprocess.PIPE, text=True)
+            ok(done.returncode == 1 and "No space left" in done.stderr, "what cannot be printed is an error: " + args[0],
+               done.stderr)
+
+
+for test in (full_output, many_probes, few_files, file_size, process_storm, privileges, no_kernel_types, descriptors):
     live.case(test)
 record_live.nothing_left(before, "no program, map or link is left in the kernel")
 live.done()
