@@ -105,7 +105,7 @@ static struct gs_error *fill_seekable(struct gs_input *in)
 			continue;
 		push(in, batch);
 		if (in->nheap > OPEN_MAX)
-			return gs_error_new(GS_ERR_LIMIT,
+			return gs_error_new(GS_ERR_DAMAGED,
 					    "more than %d event blocks of the file overlap in time",
 					    OPEN_MAX);
 	}

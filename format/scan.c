@@ -11,6 +11,8 @@
 
 #define SEARCH_CHUNK ((size_t)256 << 10)
 #define DAMAGES_MAX 100000
+/* Of a stream without a block: one that goes on for ever is not to be read for ever. */
+#define STREAM_SEARCH_MAX ((uint64_t)64 << 20)
 
 /* ---- damages ---- */
 
@@ -174,10 +176,12 @@ static struct gs_error *search(struct gs_scan *s, uint64_t from, uint64_t *at, b
 	size_t got;
 
 	for (;;) {
+		from = gs_source_data(s->src, from);
 		GS_TRY(gs_source_at(s->src, from, SEARCH_CHUNK, &p, &got));
 		hit = search_chunk(s, p, got, got < SEARCH_CHUNK, &next);
 		*found = hit != NULL;
-		if (hit || got < SEARCH_CHUNK) {
+		if (hit || got < SEARCH_CHUNK ||
+		    (!s->have_id && !s->src->seekable && from > STREAM_SEARCH_MAX)) {
 			*at = from + (hit ? (uint64_t)(hit - p) : got);
 			return NULL;
 		}
@@ -280,10 +284,20 @@ static struct gs_error *is_whole(struct gs_scan *s, const struct gs_block *b, bo
 	return NULL;
 }
 
-static const char *no_header(size_t left)
+/* What is at s->offset, of which LEFT bytes are there, instead of a header. */
+static struct gs_error *no_header(struct gs_scan *s, size_t left, const char **what)
 {
-	return left < GS_HEADER_LEN ? "the file ends within a block header"
-				    : "no block where one should begin";
+	const uint8_t *p;
+	size_t got;
+
+	GS_TRY(gs_source_at(s->src, s->offset, GS_SIGNATURE_LEN, &p, &got));
+	if (s->have_id && got == GS_SIGNATURE_LEN && memcmp(p, gs_signature, got) == 0)
+		*what = "another recording was appended here: cut it off to read it";
+	else if (left < GS_HEADER_LEN)
+		*what = "the file ends within a block header";
+	else
+		*what = "no block where one should begin";
+	return NULL;
 }
 
 /* Drops a block whose header cannot be used although it is intact. */
@@ -351,7 +365,10 @@ struct gs_error *gs_scan_next(struct gs_scan *s, struct gs_block *block, bool *f
 		if (!left)
 			return NULL;
 		if (!good) {
-			GS_TRY(resync(s, no_header(left), UINT64_MAX, &more));
+			const char *what;
+
+			GS_TRY(no_header(s, left, &what));
+			GS_TRY(resync(s, what, UINT64_MAX, &more));
 			continue;
 		}
 		GS_TRY(consider(s, block, found, &more));

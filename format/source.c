@@ -14,15 +14,15 @@
 
 #define PIPE_CHUNK ((size_t)256 << 10)
 
-static struct gs_error *source_stat(struct gs_source *s, const char *path)
+static struct gs_error *source_stat(struct gs_source *s)
 {
 	off_t at = lseek(s->fd, 0, SEEK_CUR);
 	struct stat st;
 
 	if (fstat(s->fd, &st))
-		return gs_error_errno(errno, "%s", path);
+		return gs_error_errno(errno, "fstat");
 	if (S_ISDIR(st.st_mode))
-		return gs_error_errno(EISDIR, "%s", path);
+		return gs_error_errno(EISDIR, "cannot read");
 	if (S_ISREG(st.st_mode) && at >= 0) {
 		s->seekable = true;
 		s->start = (uint64_t)at;
@@ -39,10 +39,10 @@ struct gs_error *gs_source_open(struct gs_source *s, const char *path)
 	if (strcmp(path, "-") != 0) {
 		s->fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (s->fd < 0)
-			return gs_error_errno(errno, "cannot open %s", path);
+			return gs_error_errno(errno, "cannot open");
 		s->close_fd = true;
 	}
-	err = source_stat(s, path);
+	err = source_stat(s);
 	if (err)
 		gs_source_close(s);
 	return err;
@@ -148,6 +148,18 @@ struct gs_error *gs_source_at(struct gs_source *s, uint64_t offset, size_t n, co
 	GS_TRY(file_at(s, offset, n, got));
 	*p = s->buf.data;
 	return NULL;
+}
+
+uint64_t gs_source_data(const struct gs_source *s, uint64_t offset)
+{
+	off_t at;
+
+	if (!s->seekable || s->memory || offset >= s->size)
+		return offset;
+	at = lseek(s->fd, (off_t)(s->start + offset), SEEK_DATA);
+	if (at < 0)
+		return errno == ENXIO ? s->size : offset;
+	return (uint64_t)at - s->start < s->size ? (uint64_t)at - s->start : s->size;
 }
 
 void gs_source_forget(struct gs_source *s, uint64_t offset)

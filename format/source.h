@@ -35,6 +35,8 @@ struct gs_error *gs_source_at(struct gs_source *s, uint64_t offset, size_t n, co
 			      size_t *got);
 /* Bytes before OFFSET are not asked for again. */
 void gs_source_forget(struct gs_source *s, uint64_t offset);
+/* First offset from OFFSET on that is not in a hole of the file; the end when there is none. */
+uint64_t gs_source_data(const struct gs_source *s, uint64_t offset);
 /* Pipes: waits until more bytes (or the end) can be read beyond OFFSET; false after TIMEOUT_MS. */
 bool gs_source_wait(struct gs_source *s, uint64_t offset, int timeout_ms);
 

@@ -39,7 +39,9 @@ static void put_gap(struct gs_buf *text, const struct gs_file *f, const struct g
 	else if (d->rows)
 		gs_buf_printf(text, "; %" PRIu64 " event%s lost", d->rows,
 			      d->rows == 1 ? " is" : "s are");
-	if (d->seq_first || d->seq_last)
+	if (d->seq_first == d->seq_last && d->seq_first)
+		gs_buf_printf(text, "; block %" PRIu64 " is missing", d->seq_first);
+	else if (d->seq_first || d->seq_last)
 		gs_buf_printf(text, "; blocks %" PRIu64 " to %" PRIu64 " are missing", d->seq_first,
 			      d->seq_last);
 	put_instant(text, "; after", f, d->time_first);

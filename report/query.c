@@ -205,6 +205,19 @@ static void hint_captured(struct gs_error *err, const struct gs_session *s)
 	gs_buf_deinit(&text);
 }
 
+static bool is_captured(const char *name, const struct gs_session *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++)
+		for (size_t k = 0; k < s->files[i]->nviews; k++) {
+			const struct gs_view *v = s->files[i]->views[k];
+
+			for (uint32_t j = 0; v && j < v->schema.nitems; j++)
+				if (v->keys[j] && strcmp(v->keys[j], name) == 0)
+					return true;
+		}
+	return false;
+}
+
 static struct gs_error *nothing_has_it(struct gs_query *q, struct gs_session *s)
 {
 	struct gs_nearest near = {.wanted = q->missing};
@@ -217,7 +230,11 @@ static struct gs_error *nothing_has_it(struct gs_query *q, struct gs_session *s)
 			for (size_t k = 0; k < s->files[i]->nviews; k++)
 				gs_query_feed(&near, s->files[i]->views[k]);
 		hint = gs_nearest_hint(&near);
-		if (hint)
+		if (is_captured(q->missing, s))
+			gs_error_hint(err,
+				      "some probe captured `%s', but none all that is named here",
+				      q->missing);
+		else if (hint)
 			gs_error_hint(err, "%s", hint);
 		else
 			hint_captured(err, s);
