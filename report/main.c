@@ -5,8 +5,34 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "report/report.h"
+
+static void interrupted(int sig)
+{
+}
+
+/*
+ * In `gs-record -o - ... | gs-report -' a Ctrl-C is for both: the recorder then ends its recording,
+ * and its last events are still to be shown. So the first one is left to the writer of the pipe;
+ * the second ends.
+ */
+static void outlive_one_interrupt(const struct gs_report_options *opts)
+{
+	bool from_stdin = false;
+
+	struct sigaction action = {.sa_handler = interrupted,
+				   .sa_flags = SA_RESETHAND | SA_RESTART};
+	struct stat st;
+
+	for (size_t i = 0; i < opts->npaths; i++)
+		from_stdin |= strcmp(opts->paths[i], "-") == 0;
+	if (from_stdin && fstat(STDIN_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+		sigaction(SIGINT, &action, NULL);
+}
 
 int main(int argc, char **argv)
 {
@@ -28,6 +54,7 @@ int main(int argc, char **argv)
 		printf("gs-report %s\n", GS_VERSION);
 		status = GS_EXIT_OK;
 	} else {
+		outlive_one_interrupt(&opts);
 		status = gs_report_run(&opts, stderr);
 	}
 	gs_report_options_deinit(&opts);

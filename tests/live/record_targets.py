@@ -138,7 +138,7 @@ def late_library():
 
 
 def function_pointers():
-    """They are named, also in a program that is gone at once; what is no function is not."""
+    """They are named where the process lives long enough for its map to be read; what is no function is not."""
     for flags in (["-O0"], ["-O0", "-no-pie"]):
         binary = record_live.fixture(tmp, "record_callback", *flags)
         live.record("-o", data, "-e", "install { h, t.fire }", "--", binary)
