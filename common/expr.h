@@ -152,12 +152,13 @@ struct gs_expr {
 	uint64_t binding;    /* NAME, BUILTIN: what the scope gave */
 	uint64_t bit_offset; /* MEMBER: from the start of the (pointed-to) aggregate */
 	uint32_t bit_size;   /* MEMBER: bit-field width, or 0 */
-			     /*
-			      * Implicit conversions are explicit CAST nodes (without type_name) after checking: operands
-			      * of		      arithmetic have one common type, comparisons too; integer promotions done; array
-			      * operands used		      as pointers are wrapped in an ADDR node of pointer type. Pointer arithmetic
-			      * is left as ADD/SUB		      with a pointer operand: the lowering multiplies by the element size.
-			      */
+
+	/*
+	 * Implicit conversions are explicit CAST nodes (without type_name) after checking: operands
+	 * of arithmetic have one common type, comparisons too; integer promotions are done; array
+	 * operands used as pointers are wrapped in an ADDR node of pointer type. Pointer arithmetic
+	 * is left as ADD/SUB with a pointer operand: the lowering multiplies by the element size.
+	 */
 };
 
 /*

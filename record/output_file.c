@@ -34,14 +34,15 @@ static int own_descriptor(const char *path)
 	static const char *const dirs[] = {"/dev/fd/", "/proc/self/fd/"};
 
 	for (size_t i = 0; i < GS_ARRAY_SIZE(dirs); i++) {
-		const char *number = path + strlen(dirs[i]);
-		size_t digits;
+		size_t len = strlen(dirs[i]), digits;
+		const char *number;
 
-		if (strncmp(path, dirs[i], strlen(dirs[i])) != 0)
+		if (strncmp(path, dirs[i], len) != 0)
 			continue;
+		number = path + len;
 		digits = strspn(number, "0123456789");
 		if (digits && digits < 7 && !number[digits])
-			return atoi(number);
+			return (int)strtol(number, NULL, 10);
 	}
 	return -1;
 }

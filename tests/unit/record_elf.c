@@ -114,8 +114,7 @@ static void test_unreadable_debug_information_is_said(void)
 	struct run_module rm;
 	const char *path = run_compile("gcc", "-O0 -gsplit-dwarf", "places.c");
 
-	if (path && shell("rm -f %s*.dwo; : %s", path, path) &&
-	    run_open(path, &rm)) {
+	if (path && shell("rm -f %s*.dwo; : %s", path, path) && run_open(path, &rm)) {
 		CHECK(gs_module_info(rm.m)->debug_problem &&
 		      strstr(gs_module_info(rm.m)->debug_problem, ".dwo"));
 		run_close(&rm);
