@@ -35,7 +35,7 @@ struct plan {
 	const struct gs_file *file;
 	uint32_t probe;
 	const struct gs_view *view;
-	size_t first, n;
+	size_t first, n, first_item;
 	bool again; /* of some leaf */
 };
 
@@ -56,6 +56,7 @@ struct csv {
 	struct gs_csv_cells cells; /* of the current row, by column; then heads */
 	bool overflow;
 	uint64_t unplanned; /* events of probes that a pipe brought after the header */
+	uint64_t misfits;   /* events whose leaves are not those of their plan */
 };
 
 /* ---- the columns ---- */
@@ -178,7 +179,11 @@ static void plan_view(struct gs_render *r, struct gs_file *f, uint32_t probe, st
 	struct visit visit = {.csv = c, .render = r};
 	struct gs_event ev;
 
-	*plan = (struct plan){.file = f, .probe = probe, .view = view, .first = c->nleaves};
+	*plan = (struct plan){.file = f,
+			      .probe = probe,
+			      .view = view,
+			      .first = c->nleaves,
+			      .first_item = c->nitems};
 	gs_event_static(view, &ev);
 	for (size_t i = 0; i < outs->n; i++) {
 		const struct gs_out *o = &outs->list[i];
@@ -537,25 +542,48 @@ static void put_cell(struct gs_render *r, const struct gs_field *f, size_t v)
 		gs_csv_cell_copy(&r->out->buf, &c->cells, v);
 }
 
+/*
+ * Whether the walk of the plan's items up to this one came out at its last leaf. Values under
+ * another's heading would be worse than none: the two walks are checked against each other.
+ */
+static bool fits(const struct visit *visit, size_t item)
+{
+	const struct leaf *leaves = visit->csv->leaves;
+
+	return (visit->next == visit->end || leaves[visit->next].item > item) &&
+	       (visit->next == visit->plan->first || leaves[visit->next - 1].item <= item);
+}
+
+static bool fill_cells(struct visit *visit, struct gs_event *ev)
+{
+	const struct gs_outs *outs = gs_fields_outs(visit->render->fields, ev->view);
+
+	for (size_t i = 0; i < outs->n; i++) {
+		if (outs->list[i].item >= 0)
+			walk_out(&event_ops, visit, ev, &outs->list[i]);
+		else
+			put_query(visit, ev, &outs->list[i]);
+		if (!fits(visit, visit->plan->first_item + i))
+			return false;
+	}
+	gs_csv_cell_end(&visit->csv->cells);
+	return true;
+}
+
 static void csv_event(struct gs_render *r, struct gs_event *ev)
 {
 	struct csv *c = r->state;
 	const struct plan *plan = plan_of(c, ev);
-	const struct gs_outs *outs = gs_fields_outs(r->fields, ev->view);
-	struct visit visit = {.csv = c, .render = r};
+	struct visit visit = {.csv = c, .render = r, .plan = plan};
 
 	gs_csv_cells_reset(&c->cells);
 	if (plan) {
-		visit.plan = plan;
 		visit.next = plan->first;
 		visit.end = plan->first + plan->n;
-		for (size_t i = 0; i < outs->n; i++) {
-			if (outs->list[i].item >= 0)
-				walk_out(&event_ops, &visit, ev, &outs->list[i]);
-			else
-				put_query(&visit, ev, &outs->list[i]);
+		if (!fill_cells(&visit, ev)) {
+			c->misfits++;
+			gs_csv_cells_reset(&c->cells);
 		}
-		gs_csv_cell_end(&c->cells);
 	} else {
 		c->unplanned++;
 	}
@@ -572,6 +600,11 @@ static void csv_end(struct gs_render *r)
 			"gs-report: %llu events of probes that came after the header are shown "
 			"without their values: report the file, or use --json\n",
 			(unsigned long long)c->unplanned);
+	if (c->misfits)
+		fprintf(stderr,
+			"gs-report: %llu events do not fit the columns and are shown without their "
+			"values: use --json\n",
+			(unsigned long long)c->misfits);
 	for (size_t i = 0; i < c->nleaves; i++) {
 		free(c->leaves[i].path);
 		free(c->leaves[i].type);

@@ -266,8 +266,8 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 
 	if ((kind != GS_KIND_POINTER && !reference) ||
 	    (leaf->kind != GS_LEAF_POINTER && !(leaf->kind == GS_LEAF_ABSENT && expand)) ||
-	    leaf->value->type != v->type)
-		return false;
+	    gs_type_is_char_pointer(w->event->source.types, v->type))
+		return false; /* a leaf: what hangs on a char pointer is its string */
 	if (!w->event->source.follow(w->event->source.ctx, v->item, v->item_offset, &pointee)) {
 		if (!reference || leaf->kind != GS_LEAF_POINTER)
 			return false;

@@ -218,6 +218,39 @@ static void test_followed_scalar(void)
 	check(path, "--csv --fields p,status", "p.@,p.*,status\r\n0x10,,p.*=fault\r\n");
 }
 
+/* Strings that are not there, for whatever reason, are one column as strings that are. */
+static void test_absent_strings_in_csv(void)
+{
+	static const struct gs_meta_note note = {
+		.item = 0, .size = 8, .status = GS_STATUS_OPTIMIZED_OUT, .reason = ""};
+	struct gs_make *m = gs_make_new(NULL);
+	struct gs_sample_types t;
+	uint8_t req[56] = {1};
+	uint32_t schema, site;
+	char *path;
+
+	report_types(m, &t);
+	schema = gs_make_schema(m);
+	gs_make_item(m, schema, "req", t.req, 56, 0);
+	report_pointee(m, schema, 0, 0, 0, 0);
+	gs_make_item(m, schema, "len", t.i32, 4, 0);
+	site = gs_make_site(m, gs_make_probe(m, "f"), schema, "f", "f.c", 1);
+	m->meta->sites[site].notes = gs_arena_memdup(&m->meta->arena, &note, sizeof(note));
+	m->meta->sites[site].nnotes = 1;
+	gs_make_event(m, 2000, 0, site, 1, 1, "t");
+	gs_make_bytes(m, 0, req, sizeof(req));
+	gs_make_uint(m, 2, 7);
+	path = report_save(m);
+	check(path, "--csv --fields req,status,len",
+	      "req.uri,req.flags,req.b,req.c,req.bf,req.on,req.name,req.d,req.handler,status,"
+	      "len\r\n"
+	      ",0,0,0,0,false,\"\",0,0x0,req.uri=optimized-out,7\r\n");
+	path = report_save(report_sample());
+	check(path, "--csv --fields p,len --probe handle --where 'len == 0'",
+	      "p.@,p.uri,p.flags,p.b,p.c,p.bf,p.on,p.name,p.d,p.handler,len\r\n"
+	      "0x0,,,,,,,,,,0\r\n");
+}
+
 static void flip_in_table(struct gs_make *m, enum gs_meta_table table)
 {
 	struct gs_block_header h = {0};
@@ -261,6 +294,7 @@ int main(void)
 	TAP_RUN(test_fields_twice);
 	TAP_RUN(test_negative_zero);
 	TAP_RUN(test_followed_scalar);
+	TAP_RUN(test_absent_strings_in_csv);
 	TAP_RUN(test_start_without_session);
 	return tap_done();
 }
