@@ -13,6 +13,9 @@ import record_live
 from live import equal, ok, wait_for
 
 live.plan_or_skip()
+# Whatever the test was started with (nohup ignores SIGHUP): the command inherits it, and is to see the signals.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
 tmp = live.directory()
 hits = record_live.fixture(tmp, "record_hits", "-O2", "-lpthread")
 kinds = record_live.fixture(tmp, "record_kinds", "-O1", "-lpthread")
