@@ -342,13 +342,25 @@ static void print_cond(struct gs_buf *out, const struct gs_expr *e)
 	print_at(out, e->c, P_COND);
 }
 
+/* `a.c::m', member m of base c: written so it would be m of file a.c. */
+static bool reads_as_file(const struct gs_expr *e)
+{
+	const char *scope = strstr(e->name, "::");
+	char file[8] = "a.";
+
+	if (e->arrow || !scope || scope - e->name > (ptrdiff_t)sizeof(file) - 3)
+		return false;
+	memcpy(file + 2, e->name, (size_t)(scope - e->name));
+	return gs_lex_is_file(file, strlen(file));
+}
+
 static void print_member(struct gs_buf *out, const struct gs_expr *e)
 {
 	const struct gs_expr *a = written(e->a);
 	bool number = a && (a->kind == GS_EXPR_NUMBER || a->kind == GS_EXPR_FLOAT);
 
 	/* `3.x' would be one token. */
-	print_at(out, a, number ? P_PRIMARY + 1 : P_POSTFIX);
+	print_at(out, a, number || reads_as_file(e) ? P_PRIMARY + 1 : P_POSTFIX);
 	gs_buf_puts(out, e->arrow ? "->" : ".");
 	print_name(out, e->name, false);
 }

@@ -70,6 +70,9 @@ static void test_precedence(void)
 	CHECK_STR(canon("- -a - -b"), "- -a - -b");
 	CHECK_STR(canon("*a.b->c[1]"), "*a.b->c[1]");
 	CHECK_STR(canon("(*a).b"), "(*a).b");
+	CHECK_STR(canon("x.Base::b"), "x.Base::b");
+	CHECK_STR(canon("(x).c::b"), "(x).c::b");
+	CHECK_STR(canon("x->y. c::b"), "(x->y).c::b");
 	CHECK_STR(canon("-a[0]"), "-a[0]");
 	CHECK_STR(canon("(-a)[0]"), "(-a)[0]");
 }
