@@ -96,17 +96,21 @@ struct gs_unit {
 struct gs_row {
 	uint64_t addr;
 	uint32_t line, file;
+	uint32_t column;
 	bool is_stmt, end_sequence, prologue_end;
 };
 struct gs_unit_lines {
 	struct gs_row *rows; /* ascending address */
 	size_t nrows;
+	bool has_markers; /* is_stmt means the beginning of a statement, not that the line changes
+			   */
 	const char **files; /* cleaned paths */
 	size_t nfiles;
 };
 
 struct gs_type_cache;
 struct gs_call;
+struct gs_function_flow;
 
 /* A variable that was handed out: its handle is the number of this, from 1. */
 struct gs_known_variable {
@@ -166,6 +170,9 @@ struct gs_module {
 	struct gs_call *calls; /* ascending target */
 	size_t ncalls;
 	bool calls_looked_for;
+
+	/* flow_function.c */
+	struct gs_function_flow *flow;
 
 	struct gs_decoder decoder;
 };

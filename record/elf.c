@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/flow_function.h"
 #include "record/dwarf_internal.h"
 
 bool gs_elf_has_section(Elf *elf, const char *name)
@@ -274,6 +275,7 @@ void gs_module_close(struct gs_module *m)
 {
 	if (!m)
 		return;
+	gs_function_flow_free(m);
 	gs_index_free(m);
 	free(m->calls);
 	gs_type_cache_free(m);

@@ -55,23 +55,4 @@ const char *gs_insn_text(struct gs_module *m, uint64_t addr, struct gs_arena *ar
 unsigned gs_insn_len(struct gs_module *m, uint64_t addr);
 bool gs_insn_is_endbr(struct gs_module *m, uint64_t addr);
 
-/*
- * Control flow between the candidates of one line in one function, to fire once each time control
- * enters the line's code. A candidate is redundant when every path that reaches it, from the entry
- * or from itself, passes another that is kept; or when every path from it meets another that is
- * kept before it leaves the line.
- */
-struct gs_flow_line {
-	uint64_t entry;
-	const uint64_t *addrs; /* the candidates */
-	const size_t *order;   /* indices into addrs, in the order in which they are tried */
-	size_t n;
-	const uint64_t *leaders; /* where an indirect jump may lead */
-	size_t nleaders;
-	const uint64_t (*ranges)[2]; /* the line's code, ascending */
-	size_t nranges;
-};
-/* Marks the redundant ones in DROP. */
-void gs_flow_thin(const struct gs_code *code, const struct gs_flow_line *line, bool *drop);
-
 #endif

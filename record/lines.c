@@ -79,6 +79,29 @@ static bool is_sorted(const struct gs_row *rows, size_t n)
 	return true;
 }
 
+/*
+ * gcc marks where statements begin. LLVM marks the rows whose line is not that of the row before:
+ * nothing that the lines do not tell, and a statement inside a run of its line is not marked. There
+ * every row is a statement's.
+ */
+static void find_markers(struct gs_unit_lines *t)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < t->nrows && !t->has_markers; i++) {
+		const struct gs_row *row = &t->rows[i];
+
+		if (row->end_sequence)
+			last = 0;
+		else if (row->line) {
+			t->has_markers = !row->is_stmt && last && row->line != last;
+			last = row->line;
+		}
+	}
+	for (size_t i = 0; i < t->nrows && !t->has_markers; i++)
+		t->rows[i].is_stmt = t->rows[i].line != 0;
+}
+
 static void read_rows(struct gs_module *m, struct gs_unit *u, struct gs_unit_lines *t)
 {
 	Dwarf_Lines *lines;
@@ -103,13 +126,16 @@ static void read_rows(struct gs_module *m, struct gs_unit *u, struct gs_unit_lin
 			last_file = file_number(t, &known, &m->arena, path, &cap);
 		last_path = path;
 		*row = (struct gs_row){
-			addr, number > 0 ? (uint32_t)number : 0, last_file, false, false, false};
+			.addr = addr, .line = number > 0 ? (uint32_t)number : 0, .file = last_file};
+		if (dwarf_linecol(line, &number) == 0 && number > 0)
+			row->column = (uint32_t)number;
 		dwarf_linebeginstatement(line, &row->is_stmt);
 		dwarf_lineendsequence(line, &row->end_sequence);
 		dwarf_lineprologueend(line, &row->prologue_end);
 		t->nrows++;
 	}
 	gs_map_deinit(&known);
+	find_markers(t);
 	if (!is_sorted(t->rows, t->nrows))
 		qsort(t->rows, t->nrows, sizeof(*t->rows), compare_rows);
 }

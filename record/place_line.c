@@ -4,16 +4,9 @@
  * control enters its code: candidates are its statement rows in each function and inlined instance,
  * and those that are only reached through another one are left out (insn_flow.c).
  */
-#include "record/place.h"
+#include "record/place_line.h"
 
 #define CANDIDATES_MAX 65536
-
-struct candidate {
-	uint64_t addr, natural;
-	struct gs_context *context;
-	const void *group; /* function or inlined instance */
-	bool is_run_start;
-};
 
 struct line_search {
 	struct gs_module *m;
@@ -21,7 +14,7 @@ struct line_search {
 	uint32_t line;
 	const gs_ref *only; /* definitions that the candidates must be of, or NULL */
 	size_t nonly;
-	struct candidate *found;
+	struct gs_line_candidate *found;
 	size_t n, cap;
 	const char *paths[8]; /* distinct source files that matched */
 	size_t npaths;
@@ -75,10 +68,11 @@ static bool is_known(const struct line_search *s, uint64_t addr)
 	return false;
 }
 
-static void add_candidate(struct line_search *s, const char *path, uint64_t addr, bool is_run_start)
+static void add_candidate(struct line_search *s, const char *path, const struct gs_row *row,
+			  bool is_run_start)
 {
-	struct gs_context *c = gs_context_new_line(s->m, addr, path, s->line);
-	uint64_t moved = addr;
+	struct gs_context *c = gs_context_new_line(s->m, row->addr, path, s->line);
+	uint64_t addr = row->addr, moved = addr;
 
 	if (!is_wanted_function(s, c) || s->n >= CANDIDATES_MAX)
 		return;
@@ -88,8 +82,8 @@ static void add_candidate(struct line_search *s, const char *path, uint64_t addr
 		c = gs_context_new(s->m, moved, gs_context_function(c));
 	if (is_known(s, moved))
 		return;
-	*GS_PUSH(s->found, s->n, s->cap) = (struct candidate){
-		moved, addr, c, c ? gs_context_function(c)->addr : NULL, is_run_start};
+	*GS_PUSH(s->found, s->n, s->cap) = (struct gs_line_candidate){
+		moved, addr, c, c ? gs_context_function(c)->addr : NULL, row->column, is_run_start};
 }
 
 static void note_path(struct line_search *s, const char *path)
@@ -116,6 +110,7 @@ static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
 		any |= is_file[i] = gs_path_has_suffix(t->files[i], s->file);
 	for (size_t i = 0; any && i < t->nrows; i++) {
 		const struct gs_row *row = &t->rows[i], *before = row - 1;
+		bool is_run_start;
 
 		if (!is_file[row->file] || !is_code(s, row))
 			continue;
@@ -124,10 +119,13 @@ static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
 			s->below = row->line;
 		if (row->line > s->line && (!s->above || row->line < s->above))
 			s->above = row->line;
-		if (row->line == s->line)
-			add_candidate(s, t->files[row->file], row->addr,
-				      i == 0 || before->end_sequence || before->line != row->line ||
-					      before->file != row->file);
+		if (row->line != s->line)
+			continue;
+		is_run_start = i == 0 || before->end_sequence || before->line != row->line ||
+			       before->file != row->file;
+		/* A row that says again what the one before it says is no statement of its own. */
+		if (is_run_start || t->has_markers || before->column != row->column)
+			add_candidate(s, t->files[row->file], row, is_run_start);
 	}
 }
 
@@ -139,133 +137,24 @@ static void search_all(struct line_search *s)
 			search_unit(s, gs_lines_of_unit(s->m, i));
 }
 
-/* ---- thinning ---- */
-
-static int compare_candidates(const void *pa, const void *pb)
-{
-	const struct candidate *a = pa, *b = pb;
-
-	if (a->group != b->group)
-		return (uintptr_t)a->group < (uintptr_t)b->group ? -1 : 1;
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
-/* Where an indirect jump may lead: to the first row of each run of a line. */
-static uint64_t *leaders_of(struct gs_module *m, struct gs_context *c, size_t *n)
-{
-	size_t unit = gs_unit_of(m, &c->cu), cap = 0;
-	uint64_t *out = NULL;
-	const struct gs_unit_lines *t;
-
-	*n = 0;
-	if (unit == SIZE_MAX)
-		return NULL;
-	t = gs_lines_of_unit(m, unit);
-	for (size_t i = 0; i < t->nrows; i++)
-		if (!t->rows[i].end_sequence &&
-		    (i == 0 || t->rows[i - 1].line != t->rows[i].line ||
-		     t->rows[i - 1].file != t->rows[i].file || t->rows[i - 1].end_sequence))
-			*GS_PUSH(out, *n, cap) = t->rows[i].addr;
-	return out;
-}
-
-/* Rows inside a run are tried first, from the end: what stays is where a run begins. */
-static void order_candidates(const struct candidate *c, size_t n, size_t *order)
-{
-	size_t k = 0;
-
-	for (int starts = 0; starts < 2; starts++)
-		for (size_t i = n; i-- > 0;)
-			if (c[i].is_run_start == (starts == 1))
-				order[k++] = i;
-}
-
-static int compare_ranges(const void *pa, const void *pb)
-{
-	const uint64_t *a = pa, *b = pb;
-
-	return a[0] < b[0] ? -1 : a[0] > b[0];
-}
-
-static void decode_function(struct gs_module *m, Dwarf_Die *function, struct gs_code *code)
-{
-	uint64_t ranges[64][2];
-	size_t n = 0;
-	Dwarf_Addr base, low, high;
-	ptrdiff_t at = 0;
-
-	while (n < 64 && (at = dwarf_ranges(function, at, &base, &low, &high)) > 0) {
-		ranges[n][0] = low;
-		ranges[n++][1] = high;
-	}
-	qsort(ranges, n, sizeof(ranges[0]), compare_ranges);
-	for (size_t i = 0; i < n; i++)
-		gs_code_decode(m, ranges[i][0], ranges[i][1], code);
-}
-
-/* Code of the line in the unit: from each of its rows to the next row. */
-static uint64_t (*ranges_of_line(struct line_search *s, struct gs_context *c, size_t *n))[2]
-{
-	size_t unit = gs_unit_of(s->m, &c->cu), cap = 0;
-	uint64_t(*out)[2] = NULL;
-	const struct gs_unit_lines *t;
-
-	*n = 0;
-	if (unit == SIZE_MAX)
-		return NULL;
-	t = gs_lines_of_unit(s->m, unit);
-	for (size_t i = 0; i + 1 < t->nrows; i++) {
-		const struct gs_row *row = &t->rows[i];
-		uint64_t *range;
-
-		if (row->end_sequence || row->line != s->line ||
-		    !gs_path_has_suffix(t->files[row->file], s->file))
-			continue;
-		range = *GS_PUSH(out, *n, cap);
-		range[0] = row->addr;
-		range[1] = t->rows[i + 1].addr;
-	}
-	return out;
-}
-
-static void thin_group(struct line_search *s, const struct candidate *c, size_t n, bool *drop)
-{
-	struct gs_code code = {0};
-	uint64_t *addrs GS_CLEANUP_FREE = gs_calloc(n, sizeof(*addrs));
-	size_t *order GS_CLEANUP_FREE = gs_calloc(n, sizeof(*order));
-	uint64_t *leaders, (*ranges)[2];
-	struct gs_flow_line line = {.addrs = addrs, .order = order, .n = n};
-
-	if (n < 2 || !c->context || !s->m->decoder.is_open ||
-	    !gs_die_entry(s->m, &c->context->scopes[0], &line.entry))
-		return;
-	decode_function(s->m, &c->context->scopes[0], &code);
-	for (size_t i = 0; i < n; i++)
-		addrs[i] = c[i].addr;
-	order_candidates(c, n, order);
-	line.leaders = leaders = leaders_of(s->m, c->context, &line.nleaders);
-	ranges = ranges_of_line(s, c->context, &line.nranges);
-	line.ranges = (const uint64_t(*)[2])ranges;
-	gs_flow_thin(&code, &line, drop);
-	gs_code_deinit(&code);
-	free(leaders);
-	free(ranges);
-}
+/* ---- sites ---- */
 
 static void add_sites(struct line_search *s, struct gs_place_list *l)
 {
 	bool *drop GS_CLEANUP_FREE = gs_calloc(s->n + 1, sizeof(*drop));
+	struct gs_line_group group = {.m = s->m, .file = s->file, .line = s->line};
 	size_t end;
 
-	if (s->n)
-		qsort(s->found, s->n, sizeof(*s->found), compare_candidates);
+	gs_line_sort(s->found, s->n);
 	for (size_t i = 0; i < s->n; i = end) {
 		for (end = i + 1; end < s->n && s->found[end].group == s->found[i].group;)
 			end++;
-		thin_group(s, &s->found[i], end - i, &drop[i]);
+		group.candidates = &s->found[i];
+		group.n = end - i;
+		gs_line_thin(&group, &drop[i]);
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		const struct candidate *c = &s->found[i];
+		const struct gs_line_candidate *c = &s->found[i];
 		size_t at = l->out->nsites;
 
 		if (drop[i])
@@ -275,6 +164,9 @@ static void add_sites(struct line_search *s, struct gs_place_list *l)
 		if (l->out->nsites > at)
 			l->out->sites[at].line = s->line;
 	}
+	if (group.doubt)
+		gs_place_note(l, "%s:%u: counts are not executions: %s", s->file, s->line,
+			      group.doubt);
 }
 
 /* ---- the questions ---- */

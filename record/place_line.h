@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The candidates of a line, and which of them are probed.
+ * Between place_line.c, which finds them, and flow_thin.c, which knows the graph.
+ */
+#ifndef GS_RECORD_PLACE_LINE_H
+#define GS_RECORD_PLACE_LINE_H
+
+#include "record/place.h"
+
+struct gs_line_candidate {
+	uint64_t addr, natural;
+	struct gs_context *context;
+	const void *group; /* function or inlined instance */
+	uint32_t column;
+	bool is_run_start; /* the row before is of another line */
+};
+/* By group, then by address. */
+void gs_line_sort(struct gs_line_candidate *candidates, size_t n);
+
+struct gs_line_group {
+	struct gs_module *m;
+	const char *file;
+	uint32_t line;
+	const struct gs_line_candidate *candidates; /* all of one group */
+	size_t n;
+	const char *doubt; /* set: why the count is not that of executions */
+};
+/* Marks the redundant ones in DROP (one for each candidate). */
+void gs_line_thin(struct gs_line_group *g, bool *drop);
+
+#endif
