@@ -29,21 +29,6 @@ struct gs_callers {
 
 /* ---- the direct calls of the module ---- */
 
-static bool begins_function(const struct gs_module *m, uint64_t addr)
-{
-	size_t low = 0, high = m->index.nranges;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (m->index.ranges[mid].low < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->index.nranges && m->index.ranges[low].low == addr;
-}
-
 /* Bytes that look like one: what they are is asked of the decoder when it matters. */
 static void scan(struct gs_module *m, uint64_t addr, const uint8_t *bytes, size_t n, size_t *cap)
 {
@@ -56,7 +41,7 @@ static void scan(struct gs_module *m, uint64_t addr, const uint8_t *bytes, size_
 			 (uint64_t)(int32_t)gs_load_uint(bytes + i + 1, 4, false);
 		if (m->info.machine == EM_386)
 			target = (uint32_t)target;
-		if (begins_function(m, target))
+		if (gs_elf_is_executable(m, target))
 			*GS_PUSH(m->calls, m->ncalls, *cap) = (struct gs_call){target, addr + i};
 	}
 }

@@ -203,21 +203,29 @@ static void feed_list(struct gs_nearest *near, const struct gs_variable *vars, s
 		gs_nearest_feed(near, vars[i].name);
 }
 
+struct feed {
+	struct gs_module *m;
+	struct gs_nearest *near;
+	unsigned kinds;
+};
+
+static void feed_entry(void *ctx, const struct gs_index_entry *e)
+{
+	struct feed *f = ctx;
+	const char *name;
+
+	if (!(f->kinds & (1u << e->kind)) || (e->flags & GS_INDEX_LINKAGE))
+		return;
+	name = gs_index_name(f->m, e);
+	if (name)
+		gs_nearest_feed(f->near, name);
+}
+
 static void feed_index(struct gs_module *m, struct gs_nearest *near, unsigned kinds)
 {
-	Dwarf_Die die;
+	struct feed f = {m, near, kinds};
 
-	for (size_t i = 0; i < m->index.nentries; i++) {
-		const struct gs_index_entry *e = &m->index.entries[i];
-		const char *name;
-
-		if (!(kinds & (1u << e->kind)) || (e->flags & GS_INDEX_LINKAGE) ||
-		    !gs_ref_die(m, e->ref, &die))
-			continue;
-		name = dwarf_diename(&die);
-		if (name)
-			gs_nearest_feed(near, name);
-	}
+	gs_index_each(m, feed_entry, &f);
 }
 
 static struct gs_error *not_found(struct gs_module *m, struct gs_context *c, const char *what,

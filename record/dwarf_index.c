@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The index of a module's debug information: one pass over its entries that keeps hashes and
- * numbers. Names, places and types are found through it; nothing is read from entries that nobody
- * asks for.
+ * The index of a module's debug information: what has which name, which code, which copies. Names,
+ * places and types are found through it; it holds hashes and numbers, and only of the units that a
+ * question touches: dwarf_search.c and dwarf_units.c choose them, dwarf_walk.c reads them.
+ *
+ * When searching has cost as much as reading everything would, everything is read.
  */
-#include "record/dwarf_internal.h"
+#include "record/dwarf_units.h"
 
 /* ---- entries by number ---- */
 
@@ -25,7 +27,8 @@ static uint32_t file_of(struct gs_module *m, Dwarf_CU *cu)
 		(void)GS_PUSH(m->files, m->nfiles, m->files_cap);
 	if (m->nfiles >= GS_REF_FILES_MAX)
 		return 0;
-	*GS_PUSH(m->files, m->nfiles, m->files_cap) = (struct gs_debug_file){dw, is_types};
+	*GS_PUSH(m->files, m->nfiles, m->files_cap) =
+		(struct gs_debug_file){.dw = dw, .is_types = is_types};
 	return (uint32_t)m->nfiles - 1;
 }
 
@@ -95,209 +98,27 @@ bool gs_die_entry(const struct gs_module *m, Dwarf_Die *die, uint64_t *entry)
 	return any;
 }
 
-/* ---- the walk ---- */
+/* ---- walking units ---- */
 
-struct walk {
-	struct gs_module *m;
-	struct gs_index *index;
-};
-struct place_in_tree {
-	gs_ref parent; /* scope for names */
-	gs_ref outer;  /* out-of-line function around it */
-	bool in_function;
-	int depth;
-};
-
-static void walk_children(struct walk *w, Dwarf_Die *die, struct place_in_tree at);
-
-static const char *string_of(Dwarf_Die *die, unsigned at)
+bool gs_unit_line_die(struct gs_module *m, size_t unit, Dwarf_Die *die)
 {
-	Dwarf_Attribute attr;
-
-	return dwarf_attr(die, at, &attr) ? dwarf_formstring(&attr) : NULL;
+	return gs_ref_die(m, m->units[unit].first_die, die);
 }
 
-static void add_entry(struct walk *w, gs_ref ref, gs_ref parent, const char *name, uint8_t kind,
-		      uint8_t flags)
+bool gs_unit_die(struct gs_module *m, size_t unit, Dwarf_Die *die)
 {
-	struct gs_index *x = w->index;
-	struct gs_index_entry *e;
+	Dwarf_Die sub = {0};
+	uint8_t type = 0;
+	Dwarf_Half version;
 
-	if (!ref)
-		return;
-	e = GS_PUSH(x->entries, x->nentries, x->entries_cap);
-	e->ref = ref;
-	e->parent = parent;
-	e->kind = kind;
-	e->flags = flags;
-	if (name)
-		e->hash = (uint32_t)gs_hash(
-			name, flags & GS_INDEX_LINKAGE ? strlen(name) : gs_name_base_len(name), 0);
-}
-
-static void add_ranges(struct walk *w, Dwarf_Die *die, gs_ref ref)
-{
-	struct gs_index *x = w->index;
-	Dwarf_Addr base, low, high;
-	ptrdiff_t offset = 0;
-
-	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
-		/* Functions that the linker dropped are left at 0 or at its tombstone. */
-		if (high > low && gs_elf_is_executable(w->m, low))
-			*GS_PUSH(x->ranges, x->nranges, x->ranges_cap) =
-				(struct gs_code_range){low, high, ref};
-}
-
-static void add_instance(struct walk *w, Dwarf_Die *origin, gs_ref ref, gs_ref outer)
-{
-	struct gs_index *x = w->index;
-
-	*GS_PUSH(x->instances, x->ninstances, x->instances_cap) =
-		(struct gs_instance){gs_ref_of(w->m, origin), ref, outer};
-}
-
-static void walk_function(struct walk *w, Dwarf_Die *die, struct place_in_tree at)
-{
-	gs_ref ref = gs_ref_of(w->m, die);
-	Dwarf_Die link;
-	const char *name = string_of(die, DW_AT_name), *linkage;
-	uint8_t flags = 0;
-
-	if (gs_die_flag(die, DW_AT_declaration))
-		flags |= GS_INDEX_DECLARATION;
-	if (gs_die_flag(die, DW_AT_external))
-		flags |= GS_INDEX_EXTERNAL;
-	if (gs_die_link(die, DW_AT_abstract_origin, &link)) {
-		add_instance(w, &link, ref, ref);
-	} else {
-		if (!name && gs_die_link(die, DW_AT_specification, &link))
-			name = dwarf_diename(&link);
-		/* Declarations outside of classes and namespaces are nothing but noise. */
-		if (name && (!(flags & GS_INDEX_DECLARATION) || at.parent))
-			add_entry(w, ref, at.parent, name, GS_INDEX_FUNCTION, flags);
-		linkage = string_of(die, DW_AT_linkage_name);
-		if (linkage && name && strcmp(linkage, name) != 0)
-			add_entry(w, ref, at.parent, linkage, GS_INDEX_FUNCTION,
-				  flags | GS_INDEX_LINKAGE);
+	if (!gs_unit_line_die(m, unit, die))
+		return false;
+	if (m->units[unit].is_split || !m->units[unit].is_readable) {
+		if (dwarf_cu_info(die->cu, &version, &type, NULL, &sub, NULL, NULL, NULL) == 0 &&
+		    type == DW_UT_skeleton && sub.cu)
+			*die = sub;
 	}
-	add_ranges(w, die, ref);
-	at.parent = ref;
-	at.outer = ref;
-	at.in_function = true;
-	walk_children(w, die, at);
-}
-
-static void walk_variable(struct walk *w, Dwarf_Die *die, struct place_in_tree at)
-{
-	const char *name = string_of(die, DW_AT_name);
-	uint8_t flags = 0;
-	Dwarf_Die link;
-
-	if (at.in_function)
-		return;
-	if (!name && gs_die_link(die, DW_AT_specification, &link))
-		name = dwarf_diename(&link);
-	if (gs_die_flag(die, DW_AT_declaration))
-		flags |= GS_INDEX_DECLARATION;
-	if (gs_die_flag(die, DW_AT_external))
-		flags |= GS_INDEX_EXTERNAL;
-	if (name)
-		add_entry(w, gs_ref_of(w->m, die), at.parent, name, GS_INDEX_VARIABLE, flags);
-}
-
-static void walk_type(struct walk *w, Dwarf_Die *die, int tag, struct place_in_tree at)
-{
-	const char *name = string_of(die, DW_AT_name);
-	gs_ref ref = gs_ref_of(w->m, die);
-	bool is_declaration = gs_die_flag(die, DW_AT_declaration);
-	Dwarf_Die link;
-
-	if (!name && gs_die_link(die, DW_AT_specification, &link))
-		name = dwarf_diename(&link);
-	/* Types of functions are found through their scopes, unless they hold functions (lambdas).
-	 */
-	if (!is_declaration && name && !at.in_function)
-		add_entry(w, ref, at.parent, name, GS_INDEX_TYPE, 0);
-	else if (dwarf_haschildren(die) > 0 && tag != DW_TAG_enumeration_type)
-		add_entry(w, ref, at.parent, NULL, GS_INDEX_SCOPE, 0);
-	if (tag == DW_TAG_typedef || tag == DW_TAG_base_type || tag == DW_TAG_unspecified_type)
-		return;
-	if (tag != DW_TAG_enumeration_type || gs_die_flag(die, DW_AT_enum_class))
-		at.parent = ref;
-	walk_children(w, die, at);
-}
-
-static void walk_die(struct walk *w, Dwarf_Die *die, struct place_in_tree at)
-{
-	int tag = dwarf_tag(die);
-	Dwarf_Die link;
-
-	switch (tag) {
-	case DW_TAG_subprogram:
-		walk_function(w, die, at);
-		break;
-	case DW_TAG_inlined_subroutine:
-		if (gs_die_link(die, DW_AT_abstract_origin, &link))
-			add_instance(w, &link, gs_ref_of(w->m, die), at.outer);
-		walk_children(w, die, at);
-		break;
-	case DW_TAG_lexical_block:
-	case DW_TAG_try_block:
-	case DW_TAG_catch_block:
-		walk_children(w, die, at);
-		break;
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-		add_entry(w, gs_ref_of(w->m, die), at.parent, NULL, GS_INDEX_SCOPE, 0);
-		at.parent = gs_ref_of(w->m, die);
-		walk_children(w, die, at);
-		break;
-	case DW_TAG_variable:
-	case DW_TAG_constant:
-		walk_variable(w, die, at);
-		break;
-	case DW_TAG_member: /* static members, before DWARF 5 */
-		if (gs_die_flag(die, DW_AT_declaration))
-			walk_variable(w, die, at);
-		break;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-	case DW_TAG_interface_type:
-	case DW_TAG_enumeration_type:
-	case DW_TAG_typedef:
-	case DW_TAG_base_type:
-	case DW_TAG_unspecified_type:
-		walk_type(w, die, tag, at);
-		break;
-	case DW_TAG_enumerator:
-		if (!at.in_function)
-			add_entry(w, gs_ref_of(w->m, die), at.parent, string_of(die, DW_AT_name),
-				  GS_INDEX_ENUMERATOR, 0);
-		break;
-	}
-}
-
-static void walk_children(struct walk *w, Dwarf_Die *die, struct place_in_tree at)
-{
-	Dwarf_Die child;
-
-	if (++at.depth > GS_DIE_DEPTH_MAX || dwarf_child(die, &child) != 0)
-		return;
-	do
-		walk_die(w, &child, at);
-	while (dwarf_siblingof(&child, &child) == 0);
-}
-
-/* ---- building ---- */
-
-static int compare_entries(const void *pa, const void *pb)
-{
-	const struct gs_index_entry *a = pa, *b = pb;
-
-	if (a->ref != b->ref)
-		return a->ref < b->ref ? -1 : 1;
-	return (a->flags & GS_INDEX_LINKAGE) - (b->flags & GS_INDEX_LINKAGE);
+	return true;
 }
 
 static int compare_instances(const void *pa, const void *pb)
@@ -315,173 +136,356 @@ static int compare_ranges(const void *pa, const void *pb)
 
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	return a->high < b->high ? -1 : a->high > b->high;
+	if (a->high != b->high)
+		return a->high < b->high ? -1 : 1;
+	return a->die < b->die ? -1 : a->die > b->die;
 }
 
-static void hash_entries(struct gs_index *x)
+static void link_entries(struct gs_index *x, struct gs_unit *u)
 {
-	x->nheads = 1024;
-	while (x->nheads < x->nentries)
-		x->nheads *= 2;
-	x->heads = gs_calloc(x->nheads, sizeof(*x->heads));
-	for (size_t i = x->nentries; i-- > 0;) {
-		struct gs_index_entry *e = &x->entries[i];
-		uint32_t *head = &x->heads[e->hash & (x->nheads - 1)];
+	for (size_t i = 0; i < u->nentries; i++) {
+		struct gs_index_entry *e = &u->entries[i], **head;
 
 		if (e->kind == GS_INDEX_SCOPE)
 			continue;
-		e->next = *head;
-		*head = (uint32_t)i + 1;
+		head = &x->heads[e->hash & (x->nheads - 1)];
+		e->chain = *head;
+		*head = e;
 	}
 }
 
-static void walk_unit(struct walk *w, Dwarf_Die *die, Dwarf_Die *sub, uint8_t type)
+static void hash_entries(struct gs_module *m, struct gs_unit *fresh)
 {
-	struct gs_module *m = w->m;
-	Dwarf_Die *top = type == DW_UT_skeleton && sub->cu ? sub : die;
-	struct gs_unit *unit = GS_PUSH(m->units, m->nunits, m->units_cap);
-	size_t before = w->index->nranges;
+	struct gs_index *x = &m->index;
 
-	unit->die = *top;
-	unit->line_die = *die;
-	unit->offset = dwarf_dieoffset(top);
-	walk_children(w, top, (struct place_in_tree){0});
-	unit->has_code = w->index->nranges != before;
+	x->nentries += fresh->nentries;
+	if (x->nentries <= x->nheads) {
+		link_entries(x, fresh);
+		return;
+	}
+	for (x->nheads = x->nheads ? x->nheads : 4096; x->nheads < 2 * x->nentries;)
+		x->nheads *= 2;
+	free(x->heads);
+	x->heads = gs_calloc(x->nheads, sizeof(*x->heads));
+	for (size_t i = 0; i < m->nunits; i++)
+		link_entries(x, &m->units[i]);
 }
 
-static void walk_file(struct walk *w, Dwarf *dw)
+/* The refs of a split unit lead back to it. */
+static void note_split(struct gs_module *m, size_t unit, Dwarf_Die *top)
 {
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, sub;
-	uint8_t type;
+	Dwarf_Off first, next;
+	size_t header;
+	gs_ref ref = gs_ref_of(m, top);
 
-	while (dwarf_get_units(dw, cu, &cu, NULL, &type, &die, &sub) == 0)
-		walk_unit(w, &die, &sub, type);
+	first = dwarf_dieoffset(top) - dwarf_cuoffset(top);
+	if (ref &&
+	    dwarf_nextcu(dwarf_cu_getdwarf(top->cu), first, &next, &header, NULL, NULL, NULL) == 0)
+		gs_units_add_split(m, ref - dwarf_cuoffset(top), ref - dwarf_dieoffset(top) + next,
+				   unit);
+}
+
+static void walk_through_libdw(struct gs_walk *w, size_t unit)
+{
+	Dwarf_Die top;
+
+	if (!gs_unit_die(w->m, unit, &top))
+		return;
+	if (dwarf_cu_getdwarf(top.cu) != w->m->files[w->m->units[unit].ref >> GS_REF_FILE_SHIFT].dw)
+		note_split(w->m, unit, &top);
+	gs_walk_libdw(w, &top);
+}
+
+static void *kept(void *array, size_t n, size_t size)
+{
+	return n ? gs_realloc(array, n, size) : (free(array), NULL);
+}
+
+static void walk_unit(struct gs_module *m, size_t unit)
+{
+	struct gs_unit *u = &m->units[unit];
+	struct gs_walk w = {.m = m};
+
+	if (u->is_walked)
+		return;
+	u->is_walked = true;
+	if (m->index.mode == GS_INDEX_LIBDW || !u->is_readable || u->is_split ||
+	    !gs_walk_scan(&w, u))
+		walk_through_libdw(&w, unit);
+	if (w.ninstances)
+		qsort(w.instances, w.ninstances, sizeof(*w.instances), compare_instances);
+	if (w.nranges)
+		qsort(w.ranges, w.nranges, sizeof(*w.ranges), compare_ranges);
+	u->entries = kept(w.entries, w.nentries, sizeof(*w.entries));
+	u->instances = kept(w.instances, w.ninstances, sizeof(*w.instances));
+	u->ranges = kept(w.ranges, w.nranges, sizeof(*w.ranges));
+	u->nentries = w.nentries;
+	u->ninstances = w.ninstances;
+	u->nranges = w.nranges;
+	hash_entries(m, u);
+}
+
+void gs_index_whole(struct gs_module *m)
+{
+	gs_units_need(m);
+	if (m->index.is_whole)
+		return;
+	m->index.is_whole = true;
+	for (size_t i = 0; i < m->nunits; i++)
+		walk_unit(m, i);
 }
 
 void gs_index_need(struct gs_module *m)
 {
-	struct gs_index *x = &m->index;
-	struct walk w = {m, x};
-
-	if (m->is_indexed)
-		return;
-	m->is_indexed = true;
-	if (!m->dw || !m->info.has_dwarf)
-		return;
-	walk_file(&w, m->dw);
-	if (m->alt)
-		walk_file(&w, m->alt);
-	if (x->nentries)
-		qsort(x->entries, x->nentries, sizeof(*x->entries), compare_entries);
-	if (x->ninstances)
-		qsort(x->instances, x->ninstances, sizeof(*x->instances), compare_instances);
-	if (x->nranges)
-		qsort(x->ranges, x->nranges, sizeof(*x->ranges), compare_ranges);
-	hash_entries(x);
+	gs_units_need(m);
+	if (m->index.mode != GS_INDEX_LAZY || gs_search_is_spent(m))
+		gs_index_whole(m);
 }
+
+struct gs_instances {
+	size_t n, cap;
+	struct gs_instance *list;
+};
 
 void gs_index_free(struct gs_module *m)
 {
-	for (size_t i = 0; i < m->nunits; i++) {
-		if (m->units[i].lines) {
-			free(m->units[i].lines->rows);
-			free(m->units[i].lines->files);
-			free(m->units[i].lines);
-		}
+	struct gs_map *map = &m->index.instances;
+
+	for (size_t i = 0; i < map->n; i++) {
+		struct gs_instances *found = (void *)(uintptr_t)map->entries[i].value;
+
+		free(found->list);
+		free(found);
 	}
-	free(m->index.entries);
+	gs_map_deinit(map);
+	gs_map_deinit(&m->index.names);
 	free(m->index.heads);
-	free(m->index.instances);
-	free(m->index.ranges);
-	free(m->units);
-	free(m->files);
+	gs_units_free(m);
 	gs_map_deinit(&m->names);
 }
 
-/* ---- asking ---- */
+/* ---- by number, by name ---- */
 
-const struct gs_index_entry *gs_index_at(const struct gs_module *m, gs_ref ref)
+const struct gs_index_entry *gs_index_at(struct gs_module *m, gs_ref ref)
 {
-	const struct gs_index *x = &m->index;
-	size_t low = 0, high = x->nentries;
+	const struct gs_unit *u;
+	size_t unit, low = 0, high;
 
-	while (low < high) {
+	gs_index_need(m);
+	unit = gs_unit_of_ref(m, ref);
+	if (unit == SIZE_MAX)
+		return NULL;
+	walk_unit(m, unit);
+	u = &m->units[unit];
+	for (high = u->nentries; low < high;) {
 		size_t mid = (low + high) / 2;
 
-		if (x->entries[mid].ref < ref)
+		if (u->entries[mid].ref < ref)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < x->nentries && x->entries[low].ref == ref ? &x->entries[low] : NULL;
+	return low < u->nentries && u->entries[low].ref == ref ? &u->entries[low] : NULL;
 }
 
-static const struct gs_index_entry *chain(const struct gs_module *m, uint32_t at, uint32_t hash)
+static int compare_entries(const void *pa, const void *pb)
 {
-	for (; at; at = m->index.entries[at - 1].next)
-		if (m->index.entries[at - 1].hash == hash)
-			return &m->index.entries[at - 1];
-	return NULL;
+	const struct gs_index_entry *a = *(struct gs_index_entry *const *)pa,
+				    *b = *(struct gs_index_entry *const *)pb;
+
+	if (a->ref != b->ref)
+		return a->ref < b->ref ? -1 : 1;
+	return (a->flags & GS_INDEX_LINKAGE) - (b->flags & GS_INDEX_LINKAGE);
 }
 
-const struct gs_index_entry *gs_index_first(const struct gs_module *m, const char *base, size_t len)
+/* Those of the hash that are known so far, ascending; the caller frees. */
+static struct gs_index_entry **of_hash(const struct gs_index *x, uint32_t hash, size_t *n)
+{
+	struct gs_index_entry **list = NULL, *e = NULL;
+	size_t cap = 0;
+
+	*n = 0;
+	if (x->nheads)
+		e = x->heads[hash & (x->nheads - 1)];
+	for (; e; e = e->chain)
+		if (e->hash == hash)
+			*GS_PUSH(list, *n, cap) = e;
+	if (*n)
+		qsort(list, *n, sizeof(struct gs_index_entry *), compare_entries);
+	return list;
+}
+
+/*
+ * Entries of that name are in units that hold the name, and, where entries refer to those of other
+ * units, in units that complete what is declared there.
+ */
+static void find_name(struct gs_module *m, const char *base, size_t len, uint32_t hash)
+{
+	size_t before = 0, n;
+	bool fresh;
+
+	gs_map_put(&m->index.names, base, len, 0, &fresh);
+	if (!fresh || m->index.is_whole)
+		return;
+	gs_units_with_name(m, base, len, walk_unit);
+	while (m->links_units) {
+		struct gs_index_entry **list GS_CLEANUP_FREE = of_hash(&m->index, hash, &n);
+		gs_ref *refs GS_CLEANUP_FREE = gs_calloc(n + 1, sizeof(*refs));
+
+		if (n == before)
+			return;
+		before = n;
+		for (size_t i = 0; i < n; i++)
+			refs[i] = list[i]->ref;
+		gs_units_with_link(m, refs, n, walk_unit);
+	}
+}
+
+const struct gs_index_entry *gs_index_first(struct gs_module *m, const char *base, size_t len)
 {
 	uint32_t hash = (uint32_t)gs_hash(base, len, 0);
+	struct gs_index_entry **list GS_CLEANUP_FREE = NULL;
+	size_t n;
 
-	return m->index.nheads ? chain(m, m->index.heads[hash & (m->index.nheads - 1)], hash)
-			       : NULL;
+	gs_index_need(m);
+	find_name(m, base, len, hash);
+	list = of_hash(&m->index, hash, &n);
+	for (size_t i = 0; i < n; i++)
+		list[i]->same = i + 1 < n ? list[i + 1] : NULL;
+	return n ? list[0] : NULL;
 }
 
-const struct gs_index_entry *gs_index_next(const struct gs_module *m,
-					   const struct gs_index_entry *e)
+const struct gs_index_entry *gs_index_next(struct gs_module *m, const struct gs_index_entry *e)
 {
-	return chain(m, e->next, e->hash);
+	return e->same;
 }
 
-const struct gs_instance *gs_index_instances(const struct gs_module *m, gs_ref origin, size_t *n)
+void gs_index_each(struct gs_module *m, void (*fn)(void *ctx, const struct gs_index_entry *e),
+		   void *ctx)
 {
-	const struct gs_index *x = &m->index;
-	size_t low = 0, high = x->ninstances, end;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (x->instances[mid].origin < origin)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (end = low; end < x->ninstances && x->instances[end].origin == origin;)
-		end++;
-	*n = end - low;
-	return &x->instances[low];
-}
-
-bool gs_index_function_at(const struct gs_module *m, uint64_t addr, Dwarf_Die *die)
-{
-	const struct gs_index *x = &m->index;
-	size_t low = 0, high = x->nranges;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (x->ranges[mid].low <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* Ranges of identical code that was folded may overlap: the nearest that covers it. */
-	for (size_t tries = 0; low-- > 0 && tries < 16; tries++)
-		if (addr < x->ranges[low].high)
-			return gs_ref_die(m, x->ranges[low].die, die);
-	return false;
-}
-
-size_t gs_unit_of(const struct gs_module *m, Dwarf_Die *die)
-{
+	gs_index_whole(m);
 	for (size_t i = 0; i < m->nunits; i++)
-		if (m->units[i].die.cu == die->cu || m->units[i].line_die.cu == die->cu)
-			return i;
-	return SIZE_MAX;
+		for (size_t k = 0; k < m->units[i].nentries; k++)
+			fn(ctx, &m->units[i].entries[k]);
+}
+
+const char *gs_index_name(struct gs_module *m, const struct gs_index_entry *e)
+{
+	size_t unit = gs_unit_of_ref(m, e->ref);
+	const char *name = NULL;
+	Dwarf_Die die;
+
+	if (unit != SIZE_MAX && m->units[unit].is_readable && !m->units[unit].is_split)
+		name = gs_scan_name(m, e->ref, 0);
+	if (!name && gs_ref_die(m, e->ref, &die))
+		name = dwarf_diename(&die);
+	return name;
+}
+
+/* ---- instances ---- */
+
+static void take_instances(const struct gs_unit *u, gs_ref origin, struct gs_instances *out)
+{
+	size_t low = 0, high = u->ninstances;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (u->instances[mid].origin < origin)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < u->ninstances && u->instances[low].origin == origin; low++)
+		*GS_PUSH(out->list, out->n, out->cap) = u->instances[low];
+}
+
+static void find_instances(struct gs_module *m, gs_ref origin, struct gs_instances *out)
+{
+	size_t unit = gs_unit_of_ref(m, origin);
+
+	if (unit != SIZE_MAX)
+		walk_unit(m, unit);
+	if (!m->index.is_whole)
+		gs_units_with_link(m, &origin, 1, walk_unit);
+	/* Without links of that kind they are in the unit of the origin. */
+	if (unit != SIZE_MAX && !m->links_units) {
+		take_instances(&m->units[unit], origin, out);
+		return;
+	}
+	for (size_t i = 0; i < m->nunits; i++)
+		take_instances(&m->units[i], origin, out);
+}
+
+const struct gs_instance *gs_index_instances(struct gs_module *m, gs_ref origin, size_t *n)
+{
+	struct gs_instances *found;
+	uint64_t *known;
+	bool fresh;
+
+	gs_index_need(m);
+	known = gs_map_put(&m->index.instances, &origin, sizeof(origin), 0, &fresh);
+	if (fresh) {
+		found = gs_calloc(1, sizeof(*found));
+		*known = (uintptr_t)found;
+		find_instances(m, origin, found);
+	} else {
+		found = (struct gs_instances *)(uintptr_t)*known;
+	}
+	*n = found->n;
+	return found->list;
+}
+
+/* ---- by address ---- */
+
+/* Ranges of identical code that was folded may overlap: the nearest that covers it. */
+static void nearest_in(const struct gs_unit *u, uint64_t addr, struct gs_code_range *best)
+{
+	size_t low = 0, high = u->nranges;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (u->ranges[mid].low <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t tries = 0; low-- > 0 && tries < 16; tries++) {
+		const struct gs_code_range *r = &u->ranges[low];
+
+		if (addr >= r->high)
+			continue;
+		if (!best->die || compare_ranges(best, r) < 0)
+			*best = *r;
+		return;
+	}
+}
+
+struct at_address {
+	uint64_t addr;
+	struct gs_code_range best;
+};
+
+static void ask_unit(struct gs_module *m, size_t unit, void *ctx)
+{
+	struct at_address *at = ctx;
+
+	walk_unit(m, unit);
+	nearest_in(&m->units[unit], at->addr, &at->best);
+}
+
+bool gs_index_function_at(struct gs_module *m, uint64_t addr, Dwarf_Die *die)
+{
+	struct at_address at = {.addr = addr};
+
+	gs_index_need(m);
+	gs_units_at(m, addr, ask_unit, &at);
+	return at.best.die && gs_ref_die(m, at.best.die, die);
+}
+
+size_t gs_unit_of(struct gs_module *m, Dwarf_Die *die)
+{
+	gs_index_need(m);
+	return die->cu ? gs_unit_of_ref(m, gs_ref_of(m, die)) : SIZE_MAX;
 }

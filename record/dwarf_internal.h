@@ -30,9 +30,12 @@ typedef uint64_t gs_ref;
 #define GS_REF_FILE_SHIFT 40
 #define GS_REF_FILES_MAX (1u << 20)
 
+struct gs_sections;
 struct gs_debug_file {
 	Dwarf *dw;
-	bool is_types; /* offsets are in .debug_types */
+	bool is_types;		      /* offsets are in .debug_types */
+	uint32_t info_file;	      /* the number of the same handle's .debug_info */
+	struct gs_sections *sections; /* NULL: only libdw reads it */
 };
 
 struct gs_segment {
@@ -46,7 +49,7 @@ struct gs_symbol {
 	uint8_t type, bind, visibility;
 };
 
-/* ---- the index: one pass over all entries ---- */
+/* ---- the index: of the units that the questions so far have touched ---- */
 
 enum gs_index_kind {
 	GS_INDEX_SCOPE, /* a namespace, or a class without definition: only a parent */
@@ -62,7 +65,9 @@ enum gs_index_flags {
 };
 struct gs_index_entry {
 	gs_ref ref, parent;
-	uint32_t hash, next; /* next: index + 1 in the chain of the hash */
+	struct gs_index_entry *chain; /* in the bucket of its hash */
+	struct gs_index_entry *same;  /* of the same hash, ascending ref: made by gs_index_first */
+	uint32_t hash;
 	uint8_t kind, flags;
 };
 struct gs_instance {
@@ -74,23 +79,41 @@ struct gs_code_range {
 	uint64_t low, high;
 	gs_ref die; /* subprogram */
 };
+enum gs_index_mode {
+	GS_INDEX_LAZY,
+	GS_INDEX_WHOLE, /* for tests: all units are read, by the scanner */
+	GS_INDEX_LIBDW, /* for tests: all units are read, through libdw */
+};
 struct gs_index {
-	struct gs_index_entry *entries; /* ascending ref */
-	size_t nentries, entries_cap;
-	uint32_t *heads;
-	size_t nheads;
-	struct gs_instance *instances; /* ascending origin */
-	size_t ninstances, instances_cap;
-	struct gs_code_range *ranges; /* ascending low */
-	size_t nranges, ranges_cap;
+	enum gs_index_mode mode;
+	struct gs_index_entry **heads;
+	size_t nheads, nentries;
+	struct gs_map names;	 /* that were searched for */
+	struct gs_map instances; /* origin -> struct gs_instances */
+	bool is_whole;		 /* every unit is walked */
 };
 
+struct gs_abbrevs;
 struct gs_unit {
-	Dwarf_Die die;	    /* with the children: of a split unit the split one */
-	Dwarf_Die line_die; /* with the line table: of a split unit the skeleton */
-	Dwarf_Off offset;
-	bool has_code;
+	gs_ref ref, end, first_die;
+	uint64_t abbrev_offset, low_pc, stmt_list, str_offsets_base, addr_base, rnglists_base;
+	struct gs_abbrevs *abbrevs;
+	uint16_t version;
+	uint8_t address_size, offset_size, type; /* DW_UT_... */
+	bool is_readable;			 /* by the scanner */
+	bool is_split;				 /* the entries are in another file */
+	bool covers_code;			 /* its addresses are known */
+	bool may_have_code, has_lines, is_walked;
+	struct gs_index_entry *entries; /* ascending ref */
+	struct gs_instance *instances;	/* ascending origin */
+	struct gs_code_range *ranges;	/* ascending low */
+	size_t nentries, ninstances, nranges;
 	struct gs_unit_lines *lines;
+};
+struct gs_unit_range {
+	uint64_t low, high;
+	size_t unit;
+	uint64_t reach; /* the highest end of this and all before */
 };
 
 struct gs_row {
@@ -145,13 +168,23 @@ struct gs_module {
 	Dwarf *dw, *alt;
 	bool debug_looked_for;
 
-	/* dwarf_index.c */
+	/* dwarf_index.c, dwarf_units.c */
 	struct gs_index index;
-	bool is_indexed;
 	struct gs_debug_file *files; /* number 0 is none */
 	size_t nfiles, files_cap;
-	struct gs_unit *units;
+	uint32_t alt_file;     /* its number, or 0 */
+	struct gs_unit *units; /* ascending ref */
 	size_t nunits, units_cap;
+	struct gs_unit_range *unit_ranges; /* ascending low */
+	size_t nunit_ranges, unit_ranges_cap;
+	struct gs_unit_range *split_refs; /* which refs are those of a split unit */
+	size_t nsplit_refs, split_refs_cap;
+	struct gs_map abbrevs; /* tables of abbreviations */
+	size_t *uncovered;     /* units that may have code at addresses that they do not tell */
+	size_t nuncovered, uncovered_cap;
+	bool units_listed, can_scan;
+	bool links_units;    /* entries refer to entries of other units */
+	uint64_t searched;   /* bytes */
 	struct gs_map names; /* ref -> qualified name */
 
 	/* dwarf_cfi.c */
@@ -223,21 +256,35 @@ void gs_debugfile_close(struct gs_module *m);
 
 /* ---- dwarf_index.c ---- */
 
-/* Makes the index if there is DWARF and it is not there yet. */
+/*
+ * Every question below reads the units that it touches, and answers as if all were read. A
+ * pointer to an entry or to instances stays good.
+ */
+/* Lists the units, if there is DWARF and that was not done yet. */
 void gs_index_need(struct gs_module *m);
+/* Reads all of them. */
+void gs_index_whole(struct gs_module *m);
 void gs_index_free(struct gs_module *m);
 gs_ref gs_ref_of(struct gs_module *m, Dwarf_Die *die);
 bool gs_ref_die(const struct gs_module *m, gs_ref ref, Dwarf_Die *die);
-const struct gs_index_entry *gs_index_at(const struct gs_module *m, gs_ref ref);
-/* First entry with that (base) name, and the next with the same hash; NULL ends. */
-const struct gs_index_entry *gs_index_first(const struct gs_module *m, const char *base,
-					    size_t len);
-const struct gs_index_entry *gs_index_next(const struct gs_module *m,
-					   const struct gs_index_entry *e);
-/* First of the instances of ORIGIN; *n their number. */
-const struct gs_instance *gs_index_instances(const struct gs_module *m, gs_ref origin, size_t *n);
+const struct gs_index_entry *gs_index_at(struct gs_module *m, gs_ref ref);
+/* First entry with that (base) name, and the next with the same hash, by ascending ref; NULL ends.
+ */
+const struct gs_index_entry *gs_index_first(struct gs_module *m, const char *base, size_t len);
+const struct gs_index_entry *gs_index_next(struct gs_module *m, const struct gs_index_entry *e);
+/* First of the instances of ORIGIN, by ascending ref; *n their number. */
+const struct gs_instance *gs_index_instances(struct gs_module *m, gs_ref origin, size_t *n);
 /* The subprogram whose code covers the address. */
-bool gs_index_function_at(const struct gs_module *m, uint64_t addr, Dwarf_Die *die);
+bool gs_index_function_at(struct gs_module *m, uint64_t addr, Dwarf_Die *die);
+/* The name of an entry, or NULL. */
+const char *gs_index_name(struct gs_module *m, const struct gs_index_entry *e);
+/* Every entry of the module, by ascending ref. */
+void gs_index_each(struct gs_module *m, void (*fn)(void *ctx, const struct gs_index_entry *e),
+		   void *ctx);
+/* The first entry of a unit; of a split one, that of the split part. */
+bool gs_unit_die(struct gs_module *m, size_t unit, Dwarf_Die *die);
+/* The same, but of a split one the skeleton, which has the line table. */
+bool gs_unit_line_die(struct gs_module *m, size_t unit, Dwarf_Die *die);
 bool gs_die_flag(Dwarf_Die *die, unsigned at);
 /*
  * Where a function or inlined instance begins: DW_AT_entry_pc, else DW_AT_low_pc, else its first
@@ -247,7 +294,7 @@ bool gs_die_flag(Dwarf_Die *die, unsigned at);
 bool gs_die_entry(const struct gs_module *m, Dwarf_Die *die, uint64_t *entry);
 bool gs_die_link(Dwarf_Die *die, unsigned at, Dwarf_Die *out);
 /* The unit of an entry: index in units, or SIZE_MAX. */
-size_t gs_unit_of(const struct gs_module *m, Dwarf_Die *die);
+size_t gs_unit_of(struct gs_module *m, Dwarf_Die *die);
 
 /* ---- dwarf_name.c ---- */
 
@@ -267,6 +314,9 @@ bool gs_name_query_matches(struct gs_module *m, const struct gs_name_query *q, D
 /* ---- lines.c ---- */
 
 const struct gs_unit_lines *gs_lines_of_unit(struct gs_module *m, size_t unit);
+/* Whether the unit has lines of code in a file whose path may end in FILE: by the names in the
+ * header of its table, before that is decoded. */
+bool gs_unit_may_have_lines(struct gs_module *m, size_t unit, const char *file);
 /* Path with "." and ".." taken out, in the arena. */
 const char *gs_path_clean(struct gs_arena *a, const char *path);
 /* Whether SUFFIX is PATH or its end, at a component boundary. */

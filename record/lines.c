@@ -102,15 +102,16 @@ static void find_markers(struct gs_unit_lines *t)
 		t->rows[i].is_stmt = t->rows[i].line != 0;
 }
 
-static void read_rows(struct gs_module *m, struct gs_unit *u, struct gs_unit_lines *t)
+static void read_rows(struct gs_module *m, size_t unit, struct gs_unit_lines *t)
 {
+	Dwarf_Die die;
 	Dwarf_Lines *lines;
 	size_t n, cap = 0;
 	struct gs_map known = {0};
 	const char *last_path = NULL;
 	uint32_t last_file = 0;
 
-	if (dwarf_getsrclines(&u->line_die, &lines, &n) != 0)
+	if (!gs_unit_line_die(m, unit, &die) || dwarf_getsrclines(&die, &lines, &n) != 0)
 		return;
 	t->rows = gs_calloc(n + 1, sizeof(*t->rows));
 	for (size_t i = 0; i < n; i++) {
@@ -146,7 +147,7 @@ const struct gs_unit_lines *gs_lines_of_unit(struct gs_module *m, size_t unit)
 
 	if (!u->lines) {
 		u->lines = gs_calloc(1, sizeof(*u->lines));
-		read_rows(m, u, u->lines);
+		read_rows(m, unit, u->lines);
 	}
 	return u->lines;
 }

@@ -133,7 +133,7 @@ static void search_all(struct line_search *s)
 {
 	gs_index_need(s->m);
 	for (size_t i = 0; i < s->m->nunits; i++)
-		if (s->m->units[i].has_code)
+		if (gs_unit_may_have_lines(s->m, i, s->file))
 			search_unit(s, gs_lines_of_unit(s->m, i));
 }
 
@@ -190,7 +190,8 @@ static struct gs_error *no_such_file(struct gs_module *m, const char *file)
 	char *hint;
 
 	for (size_t i = 0; i < m->nunits; i++) {
-		const char *name = dwarf_diename(&m->units[i].die);
+		Dwarf_Die die;
+		const char *name = gs_unit_line_die(m, i, &die) ? dwarf_diename(&die) : NULL;
 		const char *slash = name ? strrchr(name, '/') : NULL;
 
 		if (name)
@@ -318,7 +319,7 @@ static size_t lines_of_file(struct gs_module *m, const char *file, uint32_t **li
 	for (size_t u = 0; u < m->nunits; u++) {
 		const struct gs_unit_lines *t;
 
-		if (!m->units[u].has_code)
+		if (!gs_unit_may_have_lines(m, u, file))
 			continue;
 		t = gs_lines_of_unit(m, u);
 		for (size_t i = 0; i < t->nrows; i++)

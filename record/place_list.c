@@ -5,23 +5,31 @@
  */
 #include "record/place.h"
 
+static bool is_definition(const struct gs_index_entry *e)
+{
+	return e->kind == GS_INDEX_FUNCTION &&
+	       !(e->flags & (GS_INDEX_LINKAGE | GS_INDEX_DECLARATION));
+}
+
+struct feed {
+	struct gs_module *m;
+	struct gs_nearest *near;
+};
+
+static void feed_entry(void *ctx, const struct gs_index_entry *e)
+{
+	struct feed *f = ctx;
+	const char *name = is_definition(e) ? gs_index_name(f->m, e) : NULL;
+
+	if (name)
+		gs_nearest_feed(f->near, name);
+}
+
 void gs_module_feed_functions(struct gs_module *m, struct gs_nearest *near)
 {
-	Dwarf_Die die;
+	struct feed f = {m, near};
 
-	gs_index_need(m);
-	for (size_t i = 0; i < m->index.nentries; i++) {
-		const struct gs_index_entry *e = &m->index.entries[i];
-		const char *name;
-
-		if (e->kind != GS_INDEX_FUNCTION ||
-		    (e->flags & (GS_INDEX_LINKAGE | GS_INDEX_DECLARATION)) ||
-		    !gs_ref_die(m, e->ref, &die))
-			continue;
-		name = dwarf_diename(&die);
-		if (name)
-			gs_nearest_feed(near, name);
-	}
+	gs_index_each(m, feed_entry, &f);
 	for (size_t i = 0; i < m->nfunctions; i++)
 		gs_nearest_feed(near, m->functions[i].name);
 }
@@ -68,8 +76,9 @@ static void count_copy(const struct gs_module *m, struct gs_function_row *row, D
 		row->link_addr = entry;
 }
 
-static void add_entry(struct rows *r, const struct gs_index_entry *e)
+static void add_entry(void *ctx, const struct gs_index_entry *e)
 {
+	struct rows *r = ctx;
 	struct gs_module *m = r->m;
 	Dwarf_Die die, copy;
 	struct gs_function_row *row;
@@ -79,7 +88,7 @@ static void add_entry(struct rows *r, const struct gs_index_entry *e)
 	const char *name;
 	int line;
 
-	if (!gs_ref_die(m, e->ref, &die))
+	if (!is_definition(e) || !gs_ref_die(m, e->ref, &die))
 		return;
 	i = gs_index_instances(m, e->ref, &n);
 	if (n == 0 && !gs_die_entry(m, &die, &entry))
@@ -133,14 +142,7 @@ struct gs_error *gs_module_list_functions(struct gs_module *m, const char *glob,
 	struct rows r = {.m = m, .glob = glob};
 	struct gs_error *err = NULL;
 
-	gs_index_need(m);
-	for (size_t i = 0; i < m->index.nentries; i++) {
-		const struct gs_index_entry *e = &m->index.entries[i];
-
-		if (e->kind == GS_INDEX_FUNCTION &&
-		    !(e->flags & (GS_INDEX_LINKAGE | GS_INDEX_DECLARATION)))
-			add_entry(&r, e);
-	}
+	gs_index_each(m, add_entry, &r);
 	for (size_t i = 0; i < m->nfunctions; i++)
 		add_symbol(&r, &m->functions[i]);
 	if (r.n == 0)
