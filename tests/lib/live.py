@@ -59,6 +59,13 @@ def directory():
     return d
 
 
+def public_recorder():
+    """A copy of gs-record that every user can run, wherever the tree lies (a home directory is often closed to others)."""
+    copy = os.path.join(directory(), "gs-record")
+    shutil.copy(RECORD, copy)
+    return copy
+
+
 def start(command, **kw):
     """A process that is killed with the test, in its own group."""
     p = subprocess.Popen(command, start_new_session=True, **kw)

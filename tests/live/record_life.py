@@ -206,15 +206,21 @@ def unprivileged():
     public = os.path.join(tmp, "public")
     os.makedirs(public, exist_ok=True)
     os.chmod(public, 0o777)
-    done = live.record("-e", "work", "--", hits, cwd=public, user="nobody", group="nogroup", extra_groups=[])
+    recorder = live.public_recorder()
+
+    def record(*args):
+        return subprocess.run([recorder, *args], capture_output=True, text=True, timeout=60, cwd=public, user="nobody",
+                              group="nogroup", extra_groups=[])
+
+    done = record("-e", "work", "--", hits)
     ok(done.returncode == 1 and "root" in done.stderr and "CAP_BPF" in done.stderr and not os.listdir(public),
        "without privileges: says which, and leaves nothing", done.stderr)
     for args, word in ((["--dry-run", "-v", "-e", "work"], "rdi"), (["-L", "work"], "record_hits.c"),
                        (["-V", "work"], "thread"), (["-F", "wo*"], "work")):
-        done = live.record(*args, "--", hits, cwd=public, user="nobody", group="nogroup", extra_groups=[])
+        done = record(*args, "--", hits)
         ok(done.returncode == 0 and word in done.stdout and not os.listdir(public),
            "asking needs no root: " + args[0], done.stdout + done.stderr)
-    done = live.record("-e", "work", "-p", "1", cwd=public, user="nobody", group="nogroup", extra_groups=[])
+    done = record("-e", "work", "-p", "1")
     ok(done.returncode == 1 and "process 1" in done.stderr and "root" in done.stderr, "another user's process", done.stderr)
 
 
