@@ -58,7 +58,8 @@ struct gs_flow_line {
 	const size_t *order; /* indices into candidates, in the order in which they are tried */
 	size_t n;
 	const uint8_t *boundaries; /* per instruction: other statements begin (enum gs_boundary) */
-	const uint64_t (*ranges)[2]; /* the line's code, ascending */
+	/* The line's code, ascending. NULL: all that is not beyond a boundary. */
+	const uint64_t (*ranges)[2];
 	size_t nranges;
 };
 /* Marks the redundant ones in DROP. */

@@ -137,13 +137,13 @@ static void make_graph(struct gs_module *m, struct gs_function_flow *f, uint64_t
 	for (size_t i = 0; i < f->code.n; i++)
 		if (f->code.insns[i].flow == GS_FLOW_JUMP_INDIRECT)
 			gs_jump_table_read(m, &f->code, i, &jumps);
-	gs_graph_init(&f->flow, &f->code, entry, jumps.jumps, jumps.n, leaders, nleaders);
+	gs_graph_init(&f->graph, &f->code, entry, jumps.jumps, jumps.n, leaders, nleaders);
 	free(jumps.jumps);
 }
 
 static void deinit(struct gs_function_flow *f)
 {
-	gs_graph_deinit(&f->flow);
+	gs_graph_deinit(&f->graph);
 	gs_code_deinit(&f->code);
 	free(f->owner);
 	free(f->first_row);

@@ -13,7 +13,7 @@
 struct gs_function_flow {
 	const void *die; /* of the out-of-line function */
 	struct gs_code code;
-	struct gs_graph flow;
+	struct gs_graph graph;
 	const void **owner; /* per instruction: entry of the innermost function or instance */
 	/* Per instruction: rows [first_row, end_row) begin there; of no row both are the same. */
 	uint32_t *first_row, *end_row;

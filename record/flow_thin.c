@@ -93,11 +93,13 @@ static bool is_of_line(const struct gs_flow_line *line, uint64_t addr)
  * execution. */
 static bool proceed(struct thinning *t, size_t i, size_t self)
 {
-	if (i >= t->f->code->n)
+	const struct gs_flow_line *line = t->line;
+
+	if (i >= t->f->code->n || (!line->ranges && line->boundaries[i] & GS_BOUNDARY_BEFORE))
 		return false;
 	if (t->kept[i])
 		return t->key_of[i] != t->key_of[self];
-	if (!is_of_line(t->line, t->f->code->insns[i].addr))
+	if (line->ranges ? !is_of_line(line, t->f->code->insns[i].addr) : line->boundaries[i] != 0)
 		return false;
 	push(t, i, false);
 	return true;
@@ -127,6 +129,8 @@ static bool follow(struct thinning *t, size_t i, size_t self)
 /* Whether every path from SELF meets a kept candidate before it leaves the line. */
 static bool always_meets(struct thinning *t, size_t self)
 {
+	if (!t->line->ranges && t->line->boundaries[self] & GS_BOUNDARY_AFTER)
+		return false;
 	restart(t, self, false);
 	while (t->ntodo)
 		if (!follow(t, t->todo[--t->ntodo] / 2, self))

@@ -16,6 +16,8 @@ struct line_search {
 	size_t nonly;
 	struct gs_line_candidate *found;
 	size_t n, cap;
+	uint64_t *unmarked; /* rows of the line that begin no statement */
+	size_t nunmarked, unmarked_cap;
 	const char *paths[8]; /* distinct source files that matched */
 	size_t npaths;
 	uint32_t below, above; /* nearest lines that have code */
@@ -95,6 +97,42 @@ static void note_path(struct line_search *s, const char *path)
 		s->paths[s->npaths++] = path;
 }
 
+/* Code of the line without a statement: of an instance that has no other, it tells a loss. */
+static void note_unmarked(struct line_search *s, const struct gs_unit_lines *t,
+			  const struct gs_row *row)
+{
+	if (t->has_markers && row->line == s->line && !row->is_stmt && !row->end_sequence &&
+	    s->nunmarked < CANDIDATES_MAX)
+		*GS_PUSH(s->unmarked, s->nunmarked, s->unmarked_cap) = row->addr;
+}
+
+static bool has_statement_in(const struct line_search *s, const void *group)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->found[i].group == group)
+			return true;
+	return false;
+}
+
+/* Whether an inlined instance has code of the line and no statement of it, nor has what is around
+ * it. */
+static bool has_lost_instance(struct line_search *s)
+{
+	for (size_t i = 0; i < s->nunmarked; i++) {
+		struct gs_context *c = gs_context_new_line(s->m, s->unmarked[i], s->file, s->line);
+		bool found = false;
+
+		if (!c || !c->function || !is_wanted_function(s, c) ||
+		    dwarf_tag(gs_context_function(c)) != DW_TAG_inlined_subroutine)
+			continue;
+		for (size_t k = 0; k <= c->function && !found; k++)
+			found = has_statement_in(s, c->scopes[k].addr);
+		if (!found)
+			return true;
+	}
+	return false;
+}
+
 static bool is_code(const struct line_search *s, const struct gs_row *row)
 {
 	return row->is_stmt && !row->end_sequence && row->line &&
@@ -112,7 +150,10 @@ static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
 		const struct gs_row *row = &t->rows[i], *before = row - 1;
 		bool is_run_start;
 
-		if (!is_file[row->file] || !is_code(s, row))
+		if (!is_file[row->file])
+			continue;
+		note_unmarked(s, t, row);
+		if (!is_code(s, row))
 			continue;
 		note_path(s, t->files[row->file]);
 		if (row->line < s->line && row->line > s->below)
@@ -164,6 +205,8 @@ static void add_sites(struct line_search *s, struct gs_place_list *l)
 		if (l->out->nsites > at)
 			l->out->sites[at].line = s->line;
 	}
+	if (!group.doubt && has_lost_instance(s))
+		group.doubt = "an inlined instance has code of it, but no statement";
 	if (group.doubt)
 		gs_place_note(l, "%s:%u: counts are not executions: %s", s->file, s->line,
 			      group.doubt);
@@ -245,6 +288,7 @@ struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint
 	struct gs_error *err = find_line(&s, out);
 
 	free(s.found);
+	free(s.unmarked);
 	return err;
 }
 
@@ -284,6 +328,7 @@ struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *f
 		gs_places_init(&part);
 		err = find_line(&s, &part);
 		free(s.found);
+		free(s.unmarked);
 		if (!err)
 			gs_place_take(m, out, &part);
 		gs_places_deinit(&part);
@@ -358,6 +403,7 @@ static bool list_file(struct gs_module *m, const char *file, const gs_ref *only,
 		gs_error_free(find_line(&s, &p));
 		nsites = p.nsites;
 		free(s.found);
+		free(s.unmarked);
 		gs_places_deinit(&p);
 		if (!nsites)
 			continue;

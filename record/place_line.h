@@ -26,7 +26,14 @@ struct gs_line_group {
 	size_t n;
 	const char *doubt; /* set: why the count is not that of executions */
 };
-/* Marks the redundant ones in DROP (one for each candidate). */
+/* Marks the redundant ones in DROP (one for each candidate), and sets the doubt. */
 void gs_line_thin(struct gs_line_group *g, bool *drop);
+
+struct gs_function_flow;
+/* Whether the row is of the group's line. */
+bool gs_line_is(const struct gs_line_group *g, const struct gs_unit_lines *t,
+		const struct gs_row *row);
+/* Why hits of the line in this function or instance are not executions, or NULL. place_doubt.c */
+const char *gs_line_doubt(const struct gs_line_group *g, const struct gs_function_flow *f);
 
 #endif

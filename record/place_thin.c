@@ -43,10 +43,11 @@ static void order_candidates(const struct gs_line_group *g, const struct gs_flow
 		}
 }
 
-static bool is_line(const struct gs_line_group *g, const struct gs_unit_lines *t,
-		    const struct gs_row *row)
+bool gs_line_is(const struct gs_line_group *g, const struct gs_unit_lines *t,
+		const struct gs_row *row)
 {
-	return row->line == g->line && gs_path_has_suffix(t->files[row->file], g->file);
+	return row->line == g->line && !row->end_sequence &&
+	       gs_path_has_suffix(t->files[row->file], g->file);
 }
 
 /* Where statements of other lines begin in the same function or instance. */
@@ -62,7 +63,7 @@ static uint8_t *find_boundaries(const struct gs_line_group *g, const struct gs_f
 
 			if (!row->is_stmt || !row->line || row->end_sequence)
 				continue;
-			if (is_line(g, f->lines, row))
+			if (gs_line_is(g, f->lines, row))
 				side = GS_BOUNDARY_AFTER;
 			else if (f->owner[i] == g->candidates[0].group)
 				out[i] |= (uint8_t)side;
@@ -114,7 +115,7 @@ static uint64_t (*ranges_of_line(const struct gs_line_group *g, const struct gs_
 		const struct gs_row *row = &t->rows[i];
 		uint64_t *range;
 
-		if (row->end_sequence || row->line != g->line || !is_line(g, t, row))
+		if (row->end_sequence || row->line != g->line || !gs_line_is(g, t, row))
 			continue;
 		range = *GS_PUSH(out, *n, cap);
 		range[0] = row->addr;
@@ -130,14 +131,15 @@ static void thin(struct gs_line_group *g, const struct gs_function_flow *f, bool
 	uint8_t *boundaries GS_CLEANUP_FREE = find_boundaries(g, f);
 	struct gs_flow_line line = {
 		.candidates = candidates, .order = order, .n = g->n, .boundaries = boundaries};
-	uint64_t(*ranges)[2] = ranges_of_line(g, f->lines, &line.nranges);
+	uint64_t(*ranges)[2] =
+		f->lines->has_markers ? NULL : ranges_of_line(g, f->lines, &line.nranges);
 
 	for (size_t i = 0; i < g->n; i++)
 		candidates[i] = (struct gs_flow_candidate){g->candidates[i].addr,
 							   key_of(g, f, &g->candidates[i])};
 	order_candidates(g, candidates, order);
 	line.ranges = (const uint64_t(*)[2])ranges;
-	gs_flow_thin(&f->flow, &line, drop);
+	gs_flow_thin(&f->graph, &line, drop);
 	free(ranges);
 }
 
@@ -146,6 +148,10 @@ void gs_line_thin(struct gs_line_group *g, bool *drop)
 	struct gs_context *c = g->candidates[0].context;
 	const struct gs_function_flow *f = c ? gs_function_flow_of(g->m, &c->scopes[0]) : NULL;
 
-	if (f && g->n > 1)
+	if (!f)
+		return;
+	if (g->n > 1)
 		thin(g, f, drop);
+	if (!g->doubt)
+		g->doubt = gs_line_doubt(g, f);
 }
