@@ -4,6 +4,8 @@
  * Beside the flow: the same search and places as for probes, with a listing as the answer.
  */
 #include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "record/resolver.h"
 
@@ -63,43 +65,116 @@ static struct gs_error *list_functions(struct gs_resolver *r)
 
 /* ---- lines ---- */
 
+#define SOURCE_BYTES_MAX (64u << 20)
+
 struct line_list {
-	struct gs_buf *out;
+	struct gs_resolver *r;
 	const char *file;
+	char *text; /* of the file; NULL if it is not found */
+	const char *at;
+	uint32_t line; /* that `at' begins */
 };
 
-static bool put_line(void *ctx, const char *file, uint32_t line, uint32_t nsites)
+static char *read_source(struct gs_resolver *r, const char *path)
+{
+	int fd = r->opener.open_file ? r->opener.open_file(r->opener.ctx, path) : -1;
+	struct stat st;
+	char *text = NULL;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < SOURCE_BYTES_MAX) {
+		text = gs_malloc((size_t)st.st_size + 1);
+		n = pread(fd, text, (size_t)st.st_size, 0);
+	}
+	close(fd);
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[n] = 0;
+	return text;
+}
+
+/* Where DWARF says, else of that name where the user is. */
+static void open_source(struct line_list *list, const struct gs_line_row *row)
+{
+	const char *path = row->file, *slash = strrchr(path, '/');
+
+	free(list->text);
+	list->text = NULL;
+	if (*path != '/' && row->directory)
+		path = gs_arena_printf(&list->r->arena, "%s/%s", row->directory, path);
+	if (*path == '/')
+		list->text = read_source(list->r, path);
+	for (const char *rest = row->file; !list->text && rest; rest = strchr(rest, '/')) {
+		rest += *rest == '/';
+		list->text = read_source(list->r, rest);
+		if (rest == slash + 1)
+			break;
+	}
+	list->at = list->text;
+	list->line = 1;
+}
+
+static const char *source_line(struct line_list *list, uint32_t line)
+{
+	if (!list->text)
+		return NULL;
+	for (; list->line < line && *list->at; list->line++)
+		list->at += strcspn(list->at, "\n") + (strchr(list->at, '\n') != NULL);
+	return *list->at && list->line == line ? list->at : NULL;
+}
+
+static bool put_line(void *ctx, const struct gs_line_row *row)
 {
 	struct line_list *list = ctx;
+	struct gs_buf *out = &list->r->explanation;
+	const char *text;
 
-	if (!list->file || strcmp(list->file, file) != 0)
-		gs_buf_printf(list->out, "%s\n", file);
-	list->file = file;
-	gs_buf_printf(list->out, "%8u", line);
-	if (nsites > 1)
-		gs_buf_printf(list->out, "  (sites: %u)", nsites);
-	gs_buf_putc(list->out, '\n');
+	if (!list->file || strcmp(list->file, row->file) != 0) {
+		list->file = gs_arena_strdup(&list->r->arena, row->file);
+		gs_escape(out, list->file, strlen(list->file), GS_ESCAPE_PLAIN);
+		gs_buf_putc(out, '\n');
+		open_source(list, row);
+	}
+	gs_buf_printf(out, "%8u", row->line);
+	text = source_line(list, row->line);
+	if (text) {
+		size_t indent = strspn(text, " \t");
+
+		gs_buf_puts(out, "  ");
+		for (size_t i = 0; i < indent; i++)
+			gs_buf_puts(out, text[i] == '\t' ? "    " : " ");
+		gs_escape(out, text + indent, strcspn(text + indent, "\r\n"), GS_ESCAPE_PLAIN);
+	}
+	if (row->nsites > 1)
+		gs_buf_printf(out, "  (sites: %u)", row->nsites);
+	if (row->doubt)
+		gs_buf_printf(out, "  (counts are not executions: %s)", row->doubt);
+	gs_buf_putc(out, '\n');
 	return true;
 }
 
 static struct gs_error *list_lines_of(struct gs_resolver *r, const struct gs_probe_spec *spec,
 				      struct gs_loaded *m)
 {
-	struct line_list list = {.out = &r->explanation};
+	struct line_list list = {.r = r};
 	struct gs_error *err, *as_file;
 
-	if (spec->where == GS_WHERE_LINE)
-		return gs_module_list_lines(m->m, NULL, spec->file, put_line, &list);
-	err = gs_module_list_lines(m->m, spec->function, NULL, put_line, &list);
-	if (!err || gs_error_code_of(err) != GS_ERR_NOT_FOUND)
-		return err;
-	/* `server.c' parses as a name: it may be a source file. */
-	as_file = gs_module_list_lines(m->m, NULL, spec->function, put_line, &list);
-	if (!as_file) {
-		gs_error_free(err);
-		return NULL;
+	if (spec->where == GS_WHERE_LINE) {
+		err = gs_module_list_lines(m->m, NULL, spec->file, put_line, &list);
+	} else {
+		err = gs_module_list_lines(m->m, spec->function, NULL, put_line, &list);
+		/* `server.c' parses as a name: it may be a source file. */
+		if (err && gs_error_code_of(err) == GS_ERR_NOT_FOUND) {
+			as_file = gs_module_list_lines(m->m, NULL, spec->function, put_line, &list);
+			gs_error_free(as_file ? as_file : err);
+			err = as_file ? err : NULL;
+		}
 	}
-	gs_error_free(as_file);
+	free(list.text);
 	return err;
 }
 

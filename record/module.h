@@ -83,6 +83,8 @@ struct gs_places {
 	const char **notes; /* what the user should know: refused instances, counts that are not
 			       executions */
 	size_t nnotes;
+	const char *doubt; /* of a line: why its hits are not executions (among the notes), or NULL
+			    */
 	struct gs_arena arena;
 };
 void gs_places_init(struct gs_places *p);
@@ -123,11 +125,14 @@ struct gs_function_row {
 struct gs_error *gs_module_list_functions(struct gs_module *m, const char *glob,
 					  bool (*fn)(void *ctx, const struct gs_function_row *row),
 					  void *ctx);
-/* Probe-able lines of a function (or of FILE when function is NULL), ascending, with number of
- * sites. */
+/* Probe-able lines of a function (or of FILE when function is NULL), ascending. */
+struct gs_line_row {
+	const char *file, *directory; /* directory of the compilation, or NULL */
+	uint32_t line, nsites;
+	const char *doubt; /* why hits are not executions, or NULL */
+};
 struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function, const char *file,
-				      bool (*fn)(void *ctx, const char *file, uint32_t line,
-						 uint32_t nsites),
+				      bool (*fn)(void *ctx, const struct gs_line_row *row),
 				      void *ctx);
 
 /* ---- variables ---- */

@@ -80,10 +80,13 @@ static bool is_vector_arithmetic(const cs_insn *insn)
 
 /* ---- loops ---- */
 
+/* Longer ones are not unrolled, nor vectorised. */
+#define LOOP_INSNS_MAX 1000
+
 /* The smallest loop around instruction I: a jump back over it. */
 static bool innermost_loop(const struct gs_graph *f, size_t i, size_t *first, size_t *last)
 {
-	size_t best = SIZE_MAX;
+	size_t best = LOOP_INSNS_MAX;
 
 	for (size_t e = 0; e < f->nedges && f->edges[e].to <= i; e++) {
 		size_t span = (size_t)f->edges[e].from - f->edges[e].to;
@@ -94,7 +97,7 @@ static bool innermost_loop(const struct gs_graph *f, size_t i, size_t *first, si
 		*first = f->edges[e].to;
 		*last = f->edges[e].from;
 	}
-	return best != SIZE_MAX;
+	return best != LOOP_INSNS_MAX;
 }
 
 static bool is_vectorised(struct doubt *d, size_t first, size_t last)
@@ -102,6 +105,7 @@ static bool is_vectorised(struct doubt *d, size_t first, size_t last)
 	bool has_access = false, has_arithmetic = false;
 
 	for (size_t i = first; i <= last; i++) {
+		/* Vector instructions have a prefix or an escape, a register or memory operand. */
 		if (d->f->code.insns[i].len < 3 || !decode(d, i))
 			continue;
 		has_access |= is_vector_access(d->insn);

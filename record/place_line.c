@@ -133,10 +133,10 @@ static bool has_lost_instance(struct line_search *s)
 	return false;
 }
 
-static bool is_code(const struct line_search *s, const struct gs_row *row)
+bool gs_line_is_code(struct gs_module *m, const struct gs_row *row)
 {
 	return row->is_stmt && !row->end_sequence && row->line &&
-	       gs_elf_is_executable(s->m, row->addr);
+	       gs_elf_is_executable(m, row->addr);
 }
 
 static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
@@ -153,7 +153,7 @@ static void search_unit(struct line_search *s, const struct gs_unit_lines *t)
 		if (!is_file[row->file])
 			continue;
 		note_unmarked(s, t, row);
-		if (!is_code(s, row))
+		if (!gs_line_is_code(s->m, row))
 			continue;
 		note_path(s, t->files[row->file]);
 		if (row->line < s->line && row->line > s->below)
@@ -207,6 +207,7 @@ static void add_sites(struct line_search *s, struct gs_place_list *l)
 	}
 	if (!group.doubt && has_lost_instance(s))
 		group.doubt = "an inlined instance has code of it, but no statement";
+	l->out->doubt = group.doubt;
 	if (group.doubt)
 		gs_place_note(l, "%s:%u: counts are not executions: %s", s->file, s->line,
 			      group.doubt);
@@ -214,7 +215,7 @@ static void add_sites(struct line_search *s, struct gs_place_list *l)
 
 /* ---- the questions ---- */
 
-static struct gs_error *no_dwarf(struct gs_module *m)
+struct gs_error *gs_line_no_dwarf(struct gs_module *m)
 {
 	struct gs_error *err = gs_error_new(
 		GS_ERR_NOT_FOUND, "%s has no debug information: lines are not known", m->info.path);
@@ -224,7 +225,7 @@ static struct gs_error *no_dwarf(struct gs_module *m)
 	return gs_error_hint(err, "install its debug symbols, or probe a function");
 }
 
-static struct gs_error *no_such_file(struct gs_module *m, const char *file)
+struct gs_error *gs_line_no_such_file(struct gs_module *m, const char *file)
 {
 	const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
 	struct gs_nearest near = {.wanted = base};
@@ -268,10 +269,10 @@ static struct gs_error *find_line(struct line_search *s, struct gs_places *out)
 	const char *what = gs_arena_printf(&out->arena, "%s:%u", s->file, s->line);
 
 	if (!s->m->info.has_dwarf)
-		return no_dwarf(s->m);
+		return gs_line_no_dwarf(s->m);
 	search_all(s);
 	if (s->npaths == 0)
-		return no_such_file(s->m, s->file);
+		return gs_line_no_such_file(s->m, s->file);
 	if (s->n == 0)
 		return no_code(s);
 	if (s->npaths > 1 && !s->only)
@@ -281,10 +282,11 @@ static struct gs_error *find_line(struct line_search *s, struct gs_places *out)
 	return gs_place_finish(&l, what);
 }
 
-struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint32_t line,
-				     struct gs_places *out)
+struct gs_error *gs_line_find(struct gs_module *m, const char *file, uint32_t line,
+			      const gs_ref *only, struct gs_places *out)
 {
-	struct line_search s = {.m = m, .file = gs_path_clean(&m->arena, file), .line = line};
+	struct line_search s = {
+		.m = m, .file = file, .line = line, .only = only, .nonly = only != NULL};
 	struct gs_error *err = find_line(&s, out);
 
 	free(s.found);
@@ -292,9 +294,13 @@ struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint
 	return err;
 }
 
-#define DEFINITIONS_MAX 256
+struct gs_error *gs_module_find_line(struct gs_module *m, const char *file, uint32_t line,
+				     struct gs_places *out)
+{
+	return gs_line_find(m, gs_path_clean(&m->arena, file), line, NULL, out);
+}
 
-static bool declared_at(struct gs_module *m, gs_ref ref, const char **file, uint32_t *line)
+bool gs_line_declared(struct gs_module *m, gs_ref ref, const char **file, uint32_t *line)
 {
 	Dwarf_Die die;
 	int number;
@@ -309,26 +315,23 @@ static bool declared_at(struct gs_module *m, gs_ref ref, const char **file, uint
 struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *function, uint32_t n,
 					      struct gs_places *out)
 {
-	gs_ref refs[DEFINITIONS_MAX];
-	size_t nrefs = gs_place_definitions_or_alias(m, &m->arena, function, refs, DEFINITIONS_MAX);
+	gs_ref refs[GS_LINE_DEFINITIONS_MAX];
+	size_t nrefs = gs_place_definitions_or_alias(m, &m->arena, function, refs,
+						     GS_LINE_DEFINITIONS_MAX);
 	struct gs_error *err = NULL, *first = NULL;
 	const char *file;
 	uint32_t line;
 
 	if (nrefs == 0)
-		return m->info.has_dwarf ? gs_place_unknown_function(m, function) : no_dwarf(m);
+		return m->info.has_dwarf ? gs_place_unknown_function(m, function)
+					 : gs_line_no_dwarf(m);
 	for (size_t i = 0; i < nrefs; i++) {
-		struct line_search s = {.m = m, .only = &refs[i], .nonly = 1};
 		struct gs_places part;
 
-		if (!declared_at(m, refs[i], &file, &line))
+		if (!gs_line_declared(m, refs[i], &file, &line))
 			continue;
-		s.file = gs_path_clean(&m->arena, file);
-		s.line = line + n;
 		gs_places_init(&part);
-		err = find_line(&s, &part);
-		free(s.found);
-		free(s.unmarked);
+		err = gs_line_find(m, gs_path_clean(&m->arena, file), line + n, &refs[i], &part);
 		if (!err)
 			gs_place_take(m, out, &part);
 		gs_places_deinit(&part);
@@ -342,97 +345,4 @@ struct gs_error *gs_module_find_function_line(struct gs_module *m, const char *f
 		return NULL;
 	}
 	return first ? first : gs_place_unknown_function(m, function);
-}
-
-/* ---- listing ---- */
-
-static int compare_numbers(const void *pa, const void *pb)
-{
-	const uint32_t *a = pa, *b = pb;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* Lines of the file that have code, ascending, each once. */
-static size_t lines_of_file(struct gs_module *m, const char *file, uint32_t **lines)
-{
-	size_t n = 0, cap = 0, kept = 0;
-	uint32_t *list = NULL;
-	struct line_search s = {.m = m};
-
-	gs_index_need(m);
-	for (size_t u = 0; u < m->nunits; u++) {
-		const struct gs_unit_lines *t;
-
-		if (!gs_unit_may_have_lines(m, u, file))
-			continue;
-		t = gs_lines_of_unit(m, u);
-		for (size_t i = 0; i < t->nrows; i++)
-			if (is_code(&s, &t->rows[i]) &&
-			    gs_path_has_suffix(t->files[t->rows[i].file], file))
-				*GS_PUSH(list, n, cap) = t->rows[i].line;
-	}
-	if (n)
-		qsort(list, n, sizeof(*list), compare_numbers);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || list[i] != list[i - 1])
-			list[kept++] = list[i];
-	*lines = list;
-	return kept;
-}
-
-static bool list_file(struct gs_module *m, const char *file, const gs_ref *only, uint32_t from,
-		      bool (*fn)(void *ctx, const char *file, uint32_t line, uint32_t nsites),
-		      void *ctx, size_t *count)
-{
-	uint32_t *lines GS_CLEANUP_FREE = NULL;
-	size_t n = lines_of_file(m, file, &lines);
-
-	for (size_t i = 0; i < n; i++) {
-		struct line_search s = {.m = m,
-					.file = file,
-					.line = lines[i],
-					.only = only,
-					.nonly = only != NULL};
-		struct gs_places p;
-		size_t nsites;
-
-		if (lines[i] < from)
-			continue;
-		gs_places_init(&p);
-		gs_error_free(find_line(&s, &p));
-		nsites = p.nsites;
-		free(s.found);
-		free(s.unmarked);
-		gs_places_deinit(&p);
-		if (!nsites)
-			continue;
-		++*count;
-		if (!fn(ctx, file, lines[i], (uint32_t)nsites))
-			return false;
-	}
-	return true;
-}
-
-struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function, const char *file,
-				      bool (*fn)(void *ctx, const char *file, uint32_t line,
-						 uint32_t nsites),
-				      void *ctx)
-{
-	gs_ref refs[DEFINITIONS_MAX];
-	size_t nrefs, count = 0;
-	uint32_t line;
-
-	if (!m->info.has_dwarf)
-		return no_dwarf(m);
-	if (!function) {
-		list_file(m, gs_path_clean(&m->arena, file), NULL, 0, fn, ctx, &count);
-		return count ? NULL : no_such_file(m, file);
-	}
-	nrefs = gs_place_definitions_or_alias(m, &m->arena, function, refs, DEFINITIONS_MAX);
-	for (size_t i = 0; i < nrefs; i++)
-		if (declared_at(m, refs[i], &file, &line) &&
-		    !list_file(m, gs_path_clean(&m->arena, file), &refs[i], 0, fn, ctx, &count))
-			return NULL;
-	return count ? NULL : gs_place_unknown_function(m, function);
 }

@@ -36,4 +36,17 @@ bool gs_line_is(const struct gs_line_group *g, const struct gs_unit_lines *t,
 /* Why hits of the line in this function or instance are not executions, or NULL. place_doubt.c */
 const char *gs_line_doubt(const struct gs_line_group *g, const struct gs_function_flow *f);
 
+/* ---- what line_list.c needs of place_line.c ---- */
+
+#define GS_LINE_DEFINITIONS_MAX 256
+
+/* The sites of a line; ONLY (or NULL): in this definition and its instances. */
+struct gs_error *gs_line_find(struct gs_module *m, const char *file, uint32_t line,
+			      const gs_ref *only, struct gs_places *out);
+/* Where a definition begins; false if that is not known. */
+bool gs_line_declared(struct gs_module *m, gs_ref ref, const char **file, uint32_t *line);
+bool gs_line_is_code(struct gs_module *m, const struct gs_row *row);
+struct gs_error *gs_line_no_dwarf(struct gs_module *m);
+struct gs_error *gs_line_no_such_file(struct gs_module *m, const char *file);
+
 #endif

@@ -273,7 +273,7 @@ struct broker {
 	unsigned nopens;
 	char last[PATH_LEN_MAX]; /* the file that was asked for last, for messages */
 	struct gs_buf answer;
-	bool answered;
+	bool answered, lists_lines;
 };
 
 static bool is_elf(int fd)
@@ -283,8 +283,15 @@ static bool is_elf(int fd)
 	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
+/* Source text is shown by -L. A file names its sources itself: root opens only what all may read.
+ */
+static bool is_source(const struct stat *st, bool lists_lines)
+{
+	return lists_lines && (geteuid() != 0 || st->st_mode & S_IROTH);
+}
+
 /* A descriptor or -errno. */
-static int open_checked(const char *path)
+static int open_checked(const char *path, bool lists_lines)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -296,7 +303,7 @@ static int open_checked(const char *path)
 		err = errno;
 	else if (!S_ISREG(st.st_mode))
 		err = EINVAL;
-	else if (strcmp(path, LOADER_CACHE) != 0 && !is_elf(fd))
+	else if (strcmp(path, LOADER_CACHE) != 0 && !is_elf(fd) && !is_source(&st, lists_lines))
 		err = ENOEXEC;
 	if (!err)
 		return fd;
@@ -329,7 +336,7 @@ static bool serve_open(struct broker *b, const uint8_t *message, size_t n)
 	if (++b->nopens > OPENS_MAX || b->nkept >= FILES_MAX)
 		fd = -EMFILE;
 	else
-		fd = open_checked(b->last);
+		fd = open_checked(b->last, b->lists_lines);
 	reply.result = fd;
 	if (fd >= 0) {
 		resolved_path(fd, path, sizeof(path));
@@ -434,9 +441,9 @@ static struct gs_error *take_answer(struct broker *b, struct gs_resolution *out)
 	return NULL;
 }
 
-static struct gs_error *serve(int sock, pid_t child, struct gs_resolution *out)
+static struct gs_error *serve(int sock, pid_t child, bool lists_lines, struct gs_resolution *out)
 {
-	struct broker b = {.sock = sock};
+	struct broker b = {.sock = sock, .lists_lines = lists_lines};
 	struct gs_error *err;
 	int status = 0;
 
@@ -475,5 +482,5 @@ struct gs_error *gs_resolve(const struct gs_resolve_request *req, struct gs_reso
 	if (child == 0)
 		run_child(req, socks[1], parent);
 	close(socks[1]);
-	return serve(socks[0], child, out);
+	return serve(socks[0], child, req->listing == GS_LIST_LINES, out);
 }

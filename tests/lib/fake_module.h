@@ -146,14 +146,17 @@ struct gs_error *gs_module_list_functions(struct gs_module *m, const char *glob,
 	return NULL;
 }
 struct gs_error *gs_module_list_lines(struct gs_module *m, const char *function, const char *file,
-				      bool (*fn)(void *ctx, const char *file, uint32_t line,
-						 uint32_t nsites),
+				      bool (*fn)(void *ctx, const struct gs_line_row *row),
 				      void *ctx)
 {
+	static const struct gs_line_row rows[] = {
+		{.file = "prog.c", .line = 10, .nsites = 1},
+		{.file = "prog.c", .line = 11, .nsites = 2, .doubt = "its loop is vectorised"}};
+
 	if (function && strcmp(function, "f") != 0)
 		return fake_nothing();
-	if (fn(ctx, "prog.c", 10, 1))
-		fn(ctx, "prog.c", 11, 2);
+	if (fn(ctx, &rows[0]))
+		fn(ctx, &rows[1]);
 	return NULL;
 }
 

@@ -229,9 +229,9 @@ static bool count_row(void *ctx, const struct gs_function_row *row)
 	return true;
 }
 
-static bool count_line(void *ctx, const char *file, uint32_t line, uint32_t nsites)
+static bool count_line(void *ctx, const struct gs_line_row *row)
 {
-	*(size_t *)ctx += nsites;
+	*(size_t *)ctx += row->nsites;
 	return true;
 }
 
