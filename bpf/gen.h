@@ -48,6 +48,7 @@ enum {
  * hit starts over at most so often. Beyond, memory that is not resident is a fault. */
 #define GS_MAX_RESTARTS 3
 #define GS_MAX_RESTARTING_READS 24
+#define GS_MAX_RESTARTS_OF_WALKS 8
 
 struct gs_gen {
 	struct gs_emit e;
@@ -66,6 +67,7 @@ struct gs_gen {
 	uint64_t free_slots;
 	int slot_base;
 	int text_buf; /* stack offset of the string buffer, 0 if none is needed */
+	int walk_buf; /* of what a walk keeps */
 	bool out_of_slots;
 
 	/* Values of shared nodes within one unit (the condition, or an item). */
@@ -125,5 +127,26 @@ void gs_gen_restart_point(struct gs_gen *g);
 
 /* ---- gen_item.c ---- */
 void gs_gen_item(struct gs_gen *g, size_t item);
+
+/* The item in hand. */
+struct gs_gen_hand {
+	const struct gs_plan_item *it;
+	uint32_t status_off, slot;
+	uint32_t index;
+	gs_label fail, done, finish;
+};
+void gs_gen_set_status(struct gs_gen *g, const struct gs_gen_hand *m, unsigned status);
+/* r9 = address; fails where it is null and that means that there is nothing. */
+void gs_gen_address(struct gs_gen *g, const struct gs_gen_hand *m);
+/* r0 = count, refused when negative. */
+void gs_gen_count(struct gs_gen *g, const struct gs_gen_hand *m);
+/* Where a variable item's bytes go: the record's length so far. Sets *DST and *OFFSET. */
+void gs_gen_open_destination(struct gs_gen *g, const struct gs_gen_hand *m);
+/* r0: bytes captured, at most the item's size. Sets length, offset and the record's new length. */
+void gs_gen_close_destination(struct gs_gen *g, const struct gs_gen_hand *m);
+
+/* ---- gen_walk.c ---- */
+#define GS_GEN_WALK_BYTES 56u /* of stack, where a plan has walks */
+void gs_gen_walk(struct gs_gen *g, const struct gs_gen_hand *m);
 
 #endif

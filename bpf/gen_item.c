@@ -6,21 +6,13 @@
 #include "bpf/gen.h"
 #include "common/status.h"
 
-/* The item in hand. */
-struct item {
-	const struct gs_plan_item *it;
-	uint32_t status_off, slot;
-	uint32_t index;
-	gs_label fail, done, finish;
-};
-
-static void set_status(struct gs_gen *g, const struct item *m, unsigned status)
+void gs_gen_set_status(struct gs_gen *g, const struct gs_gen_hand *m, unsigned status)
 {
 	gs_gen_record_storei(g, BPF_B, m->status_off, (int32_t)status);
 }
 
 /* if (r9 == 0) not collected */
-static void skip_null(struct gs_gen *g, const struct item *m)
+static void skip_null(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	if (!(m->it->flags & GS_ITEM_SKIP_NULL))
 		return;
@@ -29,7 +21,7 @@ static void skip_null(struct gs_gen *g, const struct item *m)
 	gs_emit_ifi(&g->e, BPF_JEQ, GS_R_ADDR, 0, m->fail);
 }
 
-static void require_parent(struct gs_gen *g, const struct item *m)
+static void require_parent(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	const struct gs_plan_item *it = m->it;
 	const struct gs_layout_item *parent;
@@ -66,7 +58,8 @@ static void read_fixed(struct gs_gen *g, int helper, uint32_t offset, uint32_t s
 }
 
 /* SIZE bytes at r9 into the record, whole or a fault at the first byte that cannot be read. */
-static void read_memory(struct gs_gen *g, const struct item *m, uint32_t offset, uint32_t size)
+static void read_memory(struct gs_gen *g, const struct gs_gen_hand *m, uint32_t offset,
+			uint32_t size)
 {
 	gs_label ok = gs_emit_label(&g->e, "read");
 
@@ -107,7 +100,13 @@ static void address_of(struct gs_gen *g, uint16_t node)
 	gs_emit_mov(&g->e, GS_R_ADDR, BPF_REG_0);
 }
 
-static void memory_item(struct gs_gen *g, const struct item *m)
+void gs_gen_address(struct gs_gen *g, const struct gs_gen_hand *m)
+{
+	address_of(g, m->it->node);
+	skip_null(g, m);
+}
+
+static void memory_item(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	address_of(g, m->it->node);
 	skip_null(g, m);
@@ -133,7 +132,7 @@ static void scatter(struct gs_gen *g, uint32_t offset, unsigned size)
 	}
 }
 
-static void pieces_item(struct gs_gen *g, const struct item *m)
+static void pieces_item(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	const struct gs_plan_piece *pieces = g->plan->pieces + m->it->first_piece;
 
@@ -153,7 +152,7 @@ static void pieces_item(struct gs_gen *g, const struct item *m)
 	}
 }
 
-static void comm_item(struct gs_gen *g, const struct item *m)
+static void comm_item(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_gen_record_at(g, BPF_REG_1, m->slot);
 	gs_emit_movi(&g->e, BPF_REG_2, 16);
@@ -163,7 +162,7 @@ static void comm_item(struct gs_gen *g, const struct item *m)
 /* ---- variable items ---- */
 
 /* Where the item's bytes go: the record's length so far, kept in its head. */
-static void open_destination(struct gs_gen *g, const struct item *m)
+void gs_gen_open_destination(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_gen_record_load(g, BPF_W, BPF_REG_4, offsetof(struct gs_event_head, len));
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_UNAVAILABLE);
@@ -176,7 +175,7 @@ static void open_destination(struct gs_gen *g, const struct item *m)
 }
 
 /* r0: bytes captured, at most the item's size. Sets length, offset and the record's new length. */
-static void close_destination(struct gs_gen *g, const struct item *m)
+void gs_gen_close_destination(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_gen_record_store(g, BPF_W, m->slot, BPF_REG_0);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_1, BPF_REG_10, GS_FP_OFFSET);
@@ -186,7 +185,7 @@ static void close_destination(struct gs_gen *g, const struct item *m)
 }
 
 /* r1 = destination, r2 = *LIMIT bounded by MOST, r3 = r9 */
-static void read_limit(struct gs_gen *g, const struct item *m, int helper, uint32_t most)
+static void read_limit(struct gs_gen *g, const struct gs_gen_hand *m, int helper, uint32_t most)
 {
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_2, BPF_REG_10, GS_FP_LIMIT);
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_UNAVAILABLE);
@@ -198,7 +197,7 @@ static void read_limit(struct gs_gen *g, const struct item *m, int helper, uint3
 
 /* A fault at the cursor when r0, the bytes that can be kept, is 0; else they are read, as PARTIAL.
  */
-static void read_before_cursor(struct gs_gen *g, const struct item *m)
+static void read_before_cursor(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_FAULT);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_2, BPF_REG_10, GS_FP_CURSOR);
@@ -212,7 +211,7 @@ static void read_before_cursor(struct gs_gen *g, const struct item *m)
 }
 
 /* r0 = count, refused when negative. */
-static void count_of(struct gs_gen *g, const struct item *m)
+void gs_gen_count(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_gen_value(g, m->it->count);
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_BAD_RANGE);
@@ -220,7 +219,7 @@ static void count_of(struct gs_gen *g, const struct item *m)
 	gs_emit_ifi(&g->e, BPF_JSLT, BPF_REG_0, 0, m->fail);
 }
 
-static void array_item(struct gs_gen *g, const struct item *m)
+static void array_item(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	gs_label within = gs_emit_label(&g->e, "within_limit");
 	gs_label read = gs_emit_label(&g->e, "array_read");
@@ -229,15 +228,15 @@ static void array_item(struct gs_gen *g, const struct item *m)
 
 	address_of(g, m->it->node);
 	skip_null(g, m);
-	count_of(g, m);
-	set_status(g, m, GS_STATUS_OK);
+	gs_gen_count(g, m);
+	gs_gen_set_status(g, m, GS_STATUS_OK);
 	gs_emit_ifi(&g->e, BPF_JLE, BPF_REG_0, most, within);
 	gs_emit_movi(&g->e, BPF_REG_0, most);
-	set_status(g, m, GS_STATUS_TRUNCATED);
+	gs_gen_set_status(g, m, GS_STATUS_TRUNCATED);
 	gs_emit_bind(&g->e, within);
 	gs_emit_alui(&g->e, BPF_MUL, BPF_REG_0, stride);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_LIMIT, BPF_REG_0);
-	open_destination(g, m);
+	gs_gen_open_destination(g, m);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_0, BPF_REG_10, GS_FP_LIMIT);
 	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_0, 0, m->finish); /* nothing to read: no fault */
 
@@ -257,7 +256,7 @@ static void array_item(struct gs_gen *g, const struct item *m)
 	gs_emit_alui(&g->e, BPF_DIV, BPF_REG_0, stride); /* whole elements only */
 	gs_emit_alui(&g->e, BPF_MUL, BPF_REG_0, stride);
 	read_before_cursor(g, m);
-	set_status(g, m, GS_STATUS_PARTIAL);
+	gs_gen_set_status(g, m, GS_STATUS_PARTIAL);
 	gs_emit_goto(&g->e, m->finish);
 
 	gs_emit_bind(&g->e, read);
@@ -266,12 +265,12 @@ static void array_item(struct gs_gen *g, const struct item *m)
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_UNAVAILABLE);
 	gs_emit_movi(&g->e, BPF_REG_2, 0);
 	gs_emit_ifi(&g->e, BPF_JGT, BPF_REG_0, (int32_t)m->it->size, m->fail);
-	close_destination(g, m);
+	gs_gen_close_destination(g, m);
 }
 
 /* What a string needs to try again from within the scan. */
 struct string {
-	const struct item *m;
+	const struct gs_gen_hand *m;
 	uint32_t extra; /* bytes asked for beyond the limit: the NUL, and one more to tell "cut" */
 	gs_label got;
 };
@@ -296,7 +295,7 @@ static void string_limit(struct gs_gen *g, struct string *s)
 		gs_emit_imm64(&g->e, BPF_REG_0, it->size + s->extra);
 	} else {
 		s->extra = 2;
-		count_of(g, s->m);
+		gs_gen_count(g, s->m);
 		gs_emit_alui(&g->e, BPF_ADD, BPF_REG_0, 1);
 		gs_emit_ifi(&g->e, BPF_JLE, BPF_REG_0, (int32_t)it->size + 1, within);
 		gs_emit_movi(&g->e, BPF_REG_0, (int32_t)it->size + 2);
@@ -311,7 +310,7 @@ static void string_limit(struct gs_gen *g, struct string *s)
  */
 static void string_without_end(struct gs_gen *g, const struct string *s)
 {
-	const struct item *m = s->m;
+	const struct gs_gen_hand *m = s->m;
 	gs_label partial = gs_emit_label(&g->e, "partial");
 	gs_label asked = gs_emit_label(&g->e, "asked_for");
 	gs_label keep = gs_emit_label(&g->e, "before_fault");
@@ -328,22 +327,22 @@ static void string_without_end(struct gs_gen *g, const struct string *s)
 	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_3, (int32_t)m->it->size + 2, asked);
 	gs_emit_alui(&g->e, BPF_SUB, BPF_REG_3, 1);
 	gs_emit_if(&g->e, BPF_JLT, BPF_REG_0, BPF_REG_3, partial);
-	set_status(g, m, GS_STATUS_OK);
+	gs_gen_set_status(g, m, GS_STATUS_OK);
 	gs_emit_ifi(&g->e, BPF_JNE, BPF_REG_0, 0, keep);
 	gs_emit_goto(&g->e, m->finish); /* str(p, 0) reads nothing */
 	gs_emit_bind(&g->e, asked);
 	gs_emit_ifi(&g->e, BPF_JLT, BPF_REG_0, (int32_t)m->it->size, partial);
 	gs_emit_movi(&g->e, BPF_REG_0, (int32_t)m->it->size);
-	set_status(g, m, GS_STATUS_TRUNCATED);
+	gs_gen_set_status(g, m, GS_STATUS_TRUNCATED);
 	gs_emit_goto(&g->e, keep);
 	gs_emit_bind(&g->e, partial);
-	set_status(g, m, GS_STATUS_PARTIAL);
+	gs_gen_set_status(g, m, GS_STATUS_PARTIAL);
 	gs_emit_bind(&g->e, keep);
 	read_before_cursor(g, m);
 	gs_emit_goto(&g->e, m->finish);
 }
 
-static void string_item(struct gs_gen *g, const struct item *m)
+static void string_item(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	struct string s = {m, 0, gs_emit_label(&g->e, "string_read")};
 	int32_t size = (int32_t)m->it->size;
@@ -351,7 +350,7 @@ static void string_item(struct gs_gen *g, const struct item *m)
 	address_of(g, m->it->node);
 	skip_null(g, m);
 	string_limit(g, &s);
-	open_destination(g, m);
+	gs_gen_open_destination(g, m);
 	try_string(g, &s);
 	if (gs_gen_must_restart(g)) {
 		gs_emit_mov(&g->e, BPF_REG_1, GS_R_ADDR);
@@ -362,42 +361,45 @@ static void string_item(struct gs_gen *g, const struct item *m)
 	string_without_end(g, &s);
 
 	gs_emit_bind(&g->e, s.got);
-	set_status(g, m, GS_STATUS_OK);
+	gs_gen_set_status(g, m, GS_STATUS_OK);
 	gs_emit_alui(&g->e, BPF_SUB, BPF_REG_0, 1); /* the NUL */
 	gs_emit_ifi(&g->e, BPF_JLE, BPF_REG_0, size, m->finish);
 	gs_emit_movi(&g->e, BPF_REG_0, size);
-	set_status(g, m, GS_STATUS_TRUNCATED);
+	gs_gen_set_status(g, m, GS_STATUS_TRUNCATED);
 	gs_emit_bind(&g->e, m->finish);
 	gs_emit_movi(&g->e, BPF_REG_1, GS_STATUS_UNAVAILABLE);
 	gs_emit_movi(&g->e, BPF_REG_2, 0);
 	gs_emit_ifi(&g->e, BPF_JGT, BPF_REG_0, size, m->fail);
-	close_destination(g, m);
+	gs_gen_close_destination(g, m);
 }
 
 /* ---- one item ---- */
 
-static void capture(struct gs_gen *g, const struct item *m)
+static void capture(struct gs_gen *g, const struct gs_gen_hand *m)
 {
 	switch (m->it->kind) {
 	case GS_ITEM_VALUE:
 		gs_gen_value(g, m->it->node);
 		gs_gen_record_store(g, BPF_DW, m->slot, BPF_REG_0);
-		set_status(g, m, GS_STATUS_OK);
+		gs_gen_set_status(g, m, GS_STATUS_OK);
 		break;
 	case GS_ITEM_MEMORY:
 		memory_item(g, m);
-		set_status(g, m, GS_STATUS_OK);
+		gs_gen_set_status(g, m, GS_STATUS_OK);
 		break;
 	case GS_ITEM_PIECES:
 		pieces_item(g, m);
-		set_status(g, m, GS_STATUS_OK);
+		gs_gen_set_status(g, m, GS_STATUS_OK);
 		break;
 	case GS_ITEM_COMM:
 		comm_item(g, m);
-		set_status(g, m, GS_STATUS_OK);
+		gs_gen_set_status(g, m, GS_STATUS_OK);
 		break;
 	case GS_ITEM_ARRAY:
 		array_item(g, m);
+		break;
+	case GS_ITEM_WALK:
+		gs_gen_walk(g, m);
 		break;
 	default:
 		string_item(g, m);
@@ -407,15 +409,15 @@ static void capture(struct gs_gen *g, const struct item *m)
 void gs_gen_item(struct gs_gen *g, size_t index)
 {
 	const struct gs_plan_item *it = &g->plan->items[index];
-	struct item m = {.it = it,
-			 .index = (uint32_t)index,
-			 .status_off = gs_layout_status((uint32_t)index),
-			 .slot = g->layout->slot[index]};
+	struct gs_gen_hand m = {.it = it,
+				.index = (uint32_t)index,
+				.status_off = gs_layout_status((uint32_t)index),
+				.slot = g->layout->slot[index]};
 	bool own_units = it->kind == GS_ITEM_PIECES;
 
 	if (it->kind == GS_ITEM_ABSENT) {
 		gs_emit_note(&g->e, "i%zu: %s", index, gs_status_name(it->status));
-		set_status(g, &m, it->status);
+		gs_gen_set_status(g, &m, it->status);
 		return;
 	}
 	gs_emit_note(&g->e, "i%zu", index);
@@ -426,7 +428,8 @@ void gs_gen_item(struct gs_gen *g, size_t index)
 	require_parent(g, &m);
 	if (!own_units)
 		gs_gen_unit_begin(g, it->kind == GS_ITEM_COMM ? GS_NODE_NONE : it->node,
-				  it->kind == GS_ITEM_ARRAY || it->kind == GS_ITEM_STRING
+				  it->kind == GS_ITEM_ARRAY || it->kind == GS_ITEM_STRING ||
+						  it->kind == GS_ITEM_WALK
 					  ? it->count
 					  : GS_NODE_NONE);
 	capture(g, &m);

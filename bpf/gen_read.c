@@ -114,7 +114,9 @@ void gs_gen_restart_point(struct gs_gen *g)
 	gs_label real = gs_emit_label(&g->e, "real_fault");
 	int32_t number = (int32_t)++g->nreads;
 
-	if (number > GS_MAX_RESTARTING_READS)
+	/* A walk alone makes the program so long that it is not gone through again so often. */
+	if (number > (g->plan->nwalks ? GS_MAX_RESTARTS_OF_WALKS - (int32_t)g->plan->nwalks
+				      : GS_MAX_RESTARTING_READS))
 		return;
 	gs_emit_load(&g->e, BPF_H, BPF_REG_3, BPF_REG_10, GS_FP_LAST);
 	gs_emit_ifi(&g->e, BPF_JGE, BPF_REG_3, number, real);

@@ -15,6 +15,8 @@
 #define MAX_TREE 20000u
 #define MAX_COMPOSITE 4096u
 #define MAX_DATA (1u << 20)
+#define MAX_STEPS 1024u
+#define MAX_NODE_BYTES 65536u
 
 void gs_plan_init(struct gs_plan *p)
 {
@@ -26,6 +28,7 @@ void gs_plan_deinit(struct gs_plan *p)
 	free(p->nodes);
 	free(p->items);
 	free(p->pieces);
+	free(p->walks);
 	free(p->data);
 	gs_plan_init(p);
 }
@@ -260,14 +263,30 @@ static struct gs_error *check_node(const struct gs_plan *p, size_t i, struct nod
 
 static bool item_is_variable_kind(unsigned kind)
 {
-	return kind == GS_ITEM_STRING || kind == GS_ITEM_ARRAY;
+	return kind == GS_ITEM_STRING || kind == GS_ITEM_ARRAY || kind == GS_ITEM_WALK;
+}
+
+static bool walk_is_valid(const struct gs_plan *p, const struct gs_plan_item *it)
+{
+	const struct gs_plan_walk *w = &p->walks[it->walk];
+
+	if (it->walk >= p->nwalks)
+		return false;
+	if (w->form > GS_WALK_TREE || (w->link_size != 4 && w->link_size != 8))
+		return false;
+	if (w->end != GS_NODE_NONE && (w->form != GS_WALK_LIST || w->end >= p->nnodes))
+		return false;
+	if (w->exact && it->count == GS_NODE_NONE)
+		return false;
+	return w->steps > 0 && w->steps <= MAX_STEPS && w->next <= MAX_NODE_BYTES &&
+	       w->payload <= MAX_NODE_BYTES;
 }
 
 static bool item_shape_is_valid(const struct gs_plan *p, const struct gs_plan_item *it)
 {
-	bool counted = it->kind == GS_ITEM_ARRAY;
+	bool counted = it->kind == GS_ITEM_ARRAY, walk = it->kind == GS_ITEM_WALK;
 
-	if (it->kind > GS_ITEM_COMM || it->size > GS_EVENT_MAX_LEN)
+	if (it->kind > GS_ITEM_WALK || it->size > GS_EVENT_MAX_LEN)
 		return false;
 	if (it->kind == GS_ITEM_ABSENT)
 		return it->status > 0 && it->status < GS_STATUS_COUNT &&
@@ -283,9 +302,12 @@ static bool item_shape_is_valid(const struct gs_plan *p, const struct gs_plan_it
 		       it->npieces <= p->npieces - it->first_piece && it->size <= MAX_COMPOSITE;
 	if (it->node >= p->nnodes)
 		return false;
-	if (counted && (it->stride == 0 || it->stride > it->size || it->size % it->stride))
+	if (walk && !walk_is_valid(p, it))
 		return false;
-	if (counted || (it->kind == GS_ITEM_STRING && it->count != GS_NODE_NONE))
+	if ((counted || walk) &&
+	    (it->stride == 0 || it->stride > it->size || it->size % it->stride))
+		return false;
+	if (counted || ((walk || it->kind == GS_ITEM_STRING) && it->count != GS_NODE_NONE))
 		return it->count < p->nnodes;
 	return true;
 }
@@ -320,6 +342,9 @@ static struct gs_error *check_item(const struct gs_plan *p, size_t i,
 		return malformed("item", i);
 	if (it->kind == GS_ITEM_ABSENT || it->kind == GS_ITEM_PIECES || it->kind == GS_ITEM_COMM)
 		return NULL;
+	if (it->kind == GS_ITEM_WALK && p->walks[it->walk].end != GS_NODE_NONE &&
+	    facts[p->walks[it->walk].end].items > i)
+		return malformed("item", i);
 	if (facts[it->node].items > i ||
 	    (it->count != GS_NODE_NONE && it->count < p->nnodes && facts[it->count].items > i))
 		return malformed("item", i);
@@ -336,7 +361,7 @@ struct gs_error *gs_plan_check(const struct gs_plan *p)
 	if (p->nitems > GS_EVENT_MAX_ITEMS)
 		return gs_error_new(GS_ERR_LIMIT, "a probe captures %zu items; the most is %u",
 				    p->nitems, GS_EVENT_MAX_ITEMS);
-	if (p->npieces >= GS_NODE_NONE || p->data_len > MAX_DATA)
+	if (p->npieces >= GS_NODE_NONE || p->nwalks >= GS_NODE_NONE || p->data_len > MAX_DATA)
 		return gs_error_new(GS_ERR_LIMIT, "a probe has too many pieces or literals");
 	for (size_t i = 0; i < p->nnodes; i++)
 		GS_TRY(check_node(p, i, facts));

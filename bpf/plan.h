@@ -105,6 +105,10 @@ enum gs_plan_item_kind {
 			* bytes in all (a multiple of stride); beyond: TRUNCATED; count < 0:
 			* BAD_RANGE */
 	GS_ITEM_COMM,  /* 16 bytes: the thread's comm */
+	GS_ITEM_WALK,  /* variable: `stride' bytes of each node of linked memory, walks[walk], from
+			* address node on, at most `size' bytes in all (a multiple of stride). count
+			* as the walk says; count < 0: BAD_RANGE. A node that faults ends it:
+			* PARTIAL,  or FAULT when it is the first */
 };
 
 enum gs_plan_item_flags {
@@ -123,6 +127,27 @@ struct gs_plan_item {
 	uint32_t size;
 	uint32_t stride;
 	uint16_t first_piece, npieces;
+	uint16_t walk; /* WALK; else 0 */
+};
+
+enum gs_plan_walk_form {
+	/* Each node holds the address of the next at `next'. Ends at 0, at `end', where a node
+	 * leads to itself, and back at the first. */
+	GS_WALK_LIST,
+	/* Each node holds three addresses from `next' on: parent, left, right. In order, from the
+	 * root (node) whose parent ends it. */
+	GS_WALK_TREE,
+};
+
+struct gs_plan_walk {
+	uint8_t form;
+	uint8_t link_size; /* of an address in a node: 4 or 8 */
+	/* count (not NONE) is how many nodes there are: all of them read is OK, fewer TRUNCATED.
+	 * Else it is how many are wanted: an end before is OK, more of them is TRUNCATED. */
+	bool exact;
+	uint32_t next, payload; /* offsets in a node: the link, and what is copied */
+	uint16_t end;		/* LIST: node or NONE */
+	uint16_t steps;		/* at most so many nodes are gone to */
 };
 
 /* Bytes [offset, offset + size) of a composite; bytes without a piece are zero (the site's note
@@ -140,6 +165,8 @@ struct gs_plan {
 	size_t nitems, items_cap;
 	struct gs_plan_piece *pieces;
 	size_t npieces, pieces_cap;
+	struct gs_plan_walk *walks;
+	size_t nwalks, walks_cap;
 	uint8_t *data; /* literals */
 	size_t data_len;
 	uint16_t condition; /* node or NONE */

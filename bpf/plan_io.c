@@ -8,6 +8,22 @@
 #include "common/mem.h"
 #include "format/event.h"
 
+static void write_walks(struct gs_buf *out, const struct gs_plan *p)
+{
+	gs_put_uleb(out, p->nwalks);
+	for (size_t i = 0; i < p->nwalks; i++) {
+		const struct gs_plan_walk *w = &p->walks[i];
+
+		gs_put_u8(out, w->form);
+		gs_put_u8(out, w->link_size);
+		gs_put_u8(out, w->exact);
+		gs_put_uleb(out, w->next);
+		gs_put_uleb(out, w->payload);
+		gs_put_u16(out, w->end);
+		gs_put_uleb(out, w->steps);
+	}
+}
+
 void gs_plan_write(struct gs_buf *out, const struct gs_plan *p)
 {
 	gs_put_uleb(out, p->nnodes);
@@ -37,6 +53,7 @@ void gs_plan_write(struct gs_buf *out, const struct gs_plan *p)
 		gs_put_uleb(out, it->stride);
 		gs_put_uleb(out, it->first_piece);
 		gs_put_uleb(out, it->npieces);
+		gs_put_uleb(out, it->walk);
 	}
 	gs_put_uleb(out, p->npieces);
 	for (size_t i = 0; i < p->npieces; i++) {
@@ -45,6 +62,7 @@ void gs_plan_write(struct gs_buf *out, const struct gs_plan *p)
 		gs_put_u16(out, p->pieces[i].node);
 		gs_put_u8(out, p->pieces[i].memory);
 	}
+	write_walks(out, p);
 	gs_put_uleb(out, p->data_len);
 	gs_buf_append(out, p->data, p->data_len);
 	gs_put_u16(out, p->condition);
@@ -108,7 +126,7 @@ static void read_nodes(struct gs_reader *r, struct gs_plan *p)
 
 static void read_items(struct gs_reader *r, struct gs_plan *p)
 {
-	size_t n = read_count(r, 15);
+	size_t n = read_count(r, 16);
 
 	for (size_t i = 0; i < n && !r->bad; i++) {
 		struct gs_plan_item *it = gs_plan_item(p);
@@ -125,6 +143,7 @@ static void read_items(struct gs_reader *r, struct gs_plan *p)
 		it->stride = read_u32(r);
 		it->first_piece = read_u16(r);
 		it->npieces = read_u16(r);
+		it->walk = read_u16(r);
 	}
 }
 
@@ -142,6 +161,23 @@ static void read_pieces(struct gs_reader *r, struct gs_plan *p)
 	}
 }
 
+static void read_walks(struct gs_reader *r, struct gs_plan *p)
+{
+	size_t n = read_count(r, 8);
+
+	for (size_t i = 0; i < n && !r->bad; i++) {
+		struct gs_plan_walk *w = GS_PUSH(p->walks, p->nwalks, p->walks_cap);
+
+		w->form = gs_read_u8(r);
+		w->link_size = gs_read_u8(r);
+		w->exact = read_flag(r);
+		w->next = read_u32(r);
+		w->payload = read_u32(r);
+		w->end = gs_read_u16(r);
+		w->steps = read_u16(r);
+	}
+}
+
 struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p)
 {
 	struct gs_error *err;
@@ -152,6 +188,7 @@ struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p)
 	read_nodes(r, p);
 	read_items(r, p);
 	read_pieces(r, p);
+	read_walks(r, p);
 	n = read_count(r, 1);
 	data = gs_read_bytes(r, n);
 	if (data && n)
@@ -289,6 +326,26 @@ static void print_pieces(struct gs_buf *out, const struct gs_plan *p, const stru
 	}
 }
 
+static void print_walk(struct gs_buf *out, const struct gs_plan *p, const struct gs_plan_item *it)
+{
+	const struct gs_plan_walk *w = &p->walks[it->walk];
+
+	gs_buf_printf(out, "%s %u @ ", w->form == GS_WALK_TREE ? "tree" : "list", it->size);
+	print_address(out, p, it->node);
+	gs_buf_printf(out, ", +%u of each, stride %u, next +%u", w->payload, it->stride, w->next);
+	if (w->link_size != 8)
+		gs_buf_printf(out, " (%u bytes)", w->link_size);
+	if (w->end != GS_NODE_NONE) {
+		gs_buf_puts(out, ", end ");
+		print_ref(out, p, w->end);
+	}
+	if (it->count != GS_NODE_NONE) {
+		gs_buf_puts(out, w->exact ? ", count " : ", most ");
+		print_ref(out, p, it->count);
+	}
+	gs_buf_printf(out, ", %u steps", w->steps);
+}
+
 static void print_item(struct gs_buf *out, const struct gs_plan *p, const struct gs_plan_item *it)
 {
 	switch (it->kind) {
@@ -304,6 +361,9 @@ static void print_item(struct gs_buf *out, const struct gs_plan *p, const struct
 		break;
 	case GS_ITEM_COMM:
 		gs_buf_puts(out, "comm");
+		break;
+	case GS_ITEM_WALK:
+		print_walk(out, p, it);
 		break;
 	default:
 		gs_buf_printf(out, "%s %u @ ",

@@ -320,7 +320,8 @@ static void gen_init(struct gs_gen *g)
 		offset += g->layout->items[i].variable ? g->layout->items[i].size : 0;
 	}
 	g->text_buf = GS_FP_END - text;
-	g->slot_base = g->text_buf;
+	g->walk_buf = g->text_buf - (g->plan->nwalks ? (int)GS_GEN_WALK_BYTES : 0);
+	g->slot_base = g->walk_buf;
 	slots = (512 + g->slot_base) / 8;
 	g->free_slots = slots >= 64 ? ~0ull : (1ull << slots) - 1;
 }

@@ -64,12 +64,19 @@ static bool same_name(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+static bool same_container(const struct gs_container *a, const struct gs_container *b)
+{
+	return a->kind == b->kind && a->form == b->form && a->flags == b->flags &&
+	       a->data == b->data && a->length == b->length && a->capacity == b->capacity &&
+	       a->payload == b->payload;
+}
+
 bool gs_types_same_shape(const struct gs_type *a, const struct gs_type *b)
 {
 	if (a->kind != b->kind || a->encoding != b->encoding || a->flags != b->flags ||
 	    a->byte_size != b->byte_size || a->count != b->count || a->stride != b->stride ||
 	    a->nmembers != b->nmembers || a->nenumerators != b->nenumerators ||
-	    !same_name(a->name, b->name))
+	    !same_container(&a->container, &b->container) || !same_name(a->name, b->name))
 		return false;
 	for (uint32_t i = 0; i < a->nmembers; i++) {
 		const struct gs_member *m = &a->members[i], *n = &b->members[i];
@@ -102,8 +109,9 @@ static uint64_t hash_name(const char *name, uint64_t seed)
 
 uint64_t gs_types_hash_shape(const struct gs_type *type)
 {
-	uint64_t fields[] = {type->kind,  type->encoding, type->flags,	  type->byte_size,
-			     type->count, type->stride,	  type->nmembers, type->nenumerators};
+	uint64_t fields[] = {type->kind,      type->encoding,	  type->flags,
+			     type->byte_size, type->count,	  type->stride,
+			     type->nmembers,  type->nenumerators, type->container.kind};
 	uint64_t h = hash_name(type->name, gs_hash(fields, sizeof(fields), 1));
 
 	for (uint32_t i = 0; i < type->nmembers; i++) {
@@ -274,6 +282,8 @@ static struct gs_error *check_type(const struct gs_types *t, const struct gs_typ
 		return damaged(type, "has control characters in its name");
 	if (type->target >= GS_TYPE_MAX || type->containing >= GS_TYPE_MAX)
 		return damaged(type, "has a target out of range");
+	if (type->container.kind && !gs_kind_is_aggregate(type->kind))
+		return damaged(type, "cannot be a container");
 	GS_TRY(check_members(t, type, depth));
 	GS_TRY(check_enumerators(type));
 	switch (type->kind) {

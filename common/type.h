@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/container.h"
 #include "common/error.h"
 #include "common/mem.h"
 
@@ -116,6 +117,8 @@ struct gs_type {
 	uint32_t nmembers;
 	const struct gs_enumerator *enumerators; /* sorted by declaration */
 	uint32_t nenumerators;
+	/* Of aggregates that are containers; target is then a pointer to the element. */
+	struct gs_container container;
 };
 
 struct gs_types; /* the table */

@@ -43,6 +43,20 @@ static void row_enumerators(struct gs_row *row, struct gs_type *type)
 	}
 }
 
+/* Last, and only where there is one: rows of other types are as they always were. */
+static void row_container(struct gs_row *row, struct gs_container *c)
+{
+	if (row->out && !c->kind)
+		return;
+	gs_row_u8(row, &c->kind);
+	gs_row_u8(row, &c->form);
+	gs_row_u8(row, &c->flags);
+	gs_row_u32(row, &c->data);
+	gs_row_u32(row, &c->length);
+	gs_row_u32(row, &c->capacity);
+	gs_row_u32(row, &c->payload);
+}
+
 void gs_row_type(struct gs_row *row, struct gs_type *type)
 {
 	gs_row_u8(row, &type->kind);
@@ -56,6 +70,7 @@ void gs_row_type(struct gs_row *row, struct gs_type *type)
 	gs_row_u64(row, &type->stride);
 	row_members(row, type);
 	row_enumerators(row, type);
+	row_container(row, &type->container);
 }
 
 /* ---- reading ---- */

@@ -277,5 +277,6 @@ struct gs_error *gs_type_import_aggregate(struct gs_type_import *ti, Dwarf_Die *
 	}
 	gs_die_number(die, DW_AT_byte_size, &t.byte_size);
 	GS_TRY(import_members(ti, die, depth, &t));
+	GS_TRY(gs_type_recognise(ti, die, &t));
 	return gs_types_add(ti->types, &t, id);
 }

@@ -187,8 +187,8 @@ struct gs_error *gs_add_int_type(struct gs_module *m, unsigned size, gs_type_id 
 
 /* ---- pointers ---- */
 
-static struct gs_error *import_pointer(struct gs_type_import *ti, Dwarf_Die *die, uint8_t kind,
-				       gs_type_id *id)
+struct gs_error *gs_type_import_pointer(struct gs_type_import *ti, Dwarf_Die *die, uint8_t kind,
+					gs_type_id *id)
 {
 	struct gs_type_cache *cache = ti->m->type_cache;
 	struct gs_type t = {.kind = kind, .byte_size = ti->m->info.pointer_size};
@@ -346,11 +346,11 @@ static struct gs_error *import_new(struct gs_type_import *ti, Dwarf_Die *die, in
 	case DW_TAG_base_type:
 		return import_base(ti, die, id);
 	case DW_TAG_pointer_type:
-		return import_pointer(ti, die, GS_KIND_POINTER, id);
+		return gs_type_import_pointer(ti, die, GS_KIND_POINTER, id);
 	case DW_TAG_reference_type:
-		return import_pointer(ti, die, GS_KIND_REFERENCE, id);
+		return gs_type_import_pointer(ti, die, GS_KIND_REFERENCE, id);
 	case DW_TAG_rvalue_reference_type:
-		return import_pointer(ti, die, GS_KIND_RVALUE_REFERENCE, id);
+		return gs_type_import_pointer(ti, die, GS_KIND_RVALUE_REFERENCE, id);
 	case DW_TAG_ptr_to_member_type:
 		return import_member_pointer(ti, die, depth, id);
 	case DW_TAG_typedef:

@@ -14,8 +14,10 @@
 
 /* Caps per probe that keep a record and its program small; what is beyond shows its address alone.
  */
-#define STRINGS_MAX 64
+#define STRINGS_MAX 96
 #define FOLLOWED_MAX 64
+#define WALKS_MAX 8 /* each some 20 000 steps of the verifier */
+#define ELEMENTS_MAX 32 /* of a container: those whose own strings and pointees are captured */
 #define WALK_DEPTH_MAX 32
 /* Room that is kept for the record's head and the rounding of its slots. */
 #define RECORD_MAX (GS_EVENT_MAX_LEN - 64)
@@ -211,6 +213,8 @@ static struct gs_error *make_root(struct gs_resolver *r, const struct gs_want *w
 		root->size = want->limit;
 		root->flags = GS_SCHEMA_STRING;
 		return open_array(r, stripped(r->types, want->type)->target, 1, &root->type);
+	case GS_WANT_LIST:
+		return range_root(r, want, root);
 	case GS_WANT_COMM:
 		root->size = 16;
 		root->flags = GS_SCHEMA_COMM;
@@ -290,7 +294,11 @@ struct walk {
 	uint32_t size;	/* of them */
 	unsigned level; /* pointers that may still be followed */
 	unsigned nesting;
+	unsigned contents; /* containers around it */
+	unsigned owned;	   /* owning pointers that may still be followed without being asked for */
 };
+
+#define OWNED_DEPTH 2
 
 static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offset);
 
@@ -342,6 +350,54 @@ static struct gs_error *walk_string(const struct walk *w, gs_type_id pointer, ui
 	return add_string(w->r, x, w->item, offset, pointer);
 }
 
+static struct gs_error *walk_content(const struct walk *w, gs_type_id id,
+				     const struct gs_type *type, uint64_t offset)
+{
+	struct gs_expansion *x = w->x;
+	struct gs_meta_item item;
+	struct gs_shape shape;
+	bool linked = type->container.form >= GS_CONTENT_LIST;
+
+	if (!gs_content_item(w->r, id, w->item, offset, w->contents, &item, &shape))
+		return NULL;
+	if (x->nstrings >= STRINGS_MAX || (linked && x->nwalks >= WALKS_MAX) ||
+	    !has_room(x, true, item.size)) {
+		x->strings_left_out = true;
+		return NULL;
+	}
+	GS_TRY(open_array(w->r, item.type, shape.stride, &item.type));
+	x->nstrings++;
+	x->nwalks += linked;
+	shape.level = w->level;
+	add_item(x, &item, &shape);
+	return NULL;
+}
+
+/* Containers are walked by what they mean, not by what they are made of. */
+static struct gs_error *walk_container(const struct walk *w, gs_type_id id,
+				       const struct gs_type *type, uint64_t offset)
+{
+	const struct gs_type *pointer = gs_type_get(w->r->types, type->target);
+	struct walk inner = *w;
+
+	inner.nesting++;
+	offset += type->container.data;
+	switch (type->container.kind) {
+	case GS_CONTAINER_POINTER:
+		/* What a weak pointer leads to may be gone. */
+		if (!inner.level && inner.owned &&
+		    !strstr(type->name ? type->name : "", "weak_ptr"))
+			inner.level = 1;
+		inner.owned -= inner.owned > 0;
+		return walk(&inner, type->target, offset);
+	case GS_CONTAINER_WRAPPER:
+	case GS_CONTAINER_OPTIONAL:
+		return walk(&inner, pointer->target, offset);
+	default:
+		return walk_content(w, id, type, offset - type->container.data);
+	}
+}
+
 /* Whether a walk would find anything: large arrays of numbers are not walked. */
 static bool has_pointers(const struct walk *w, gs_type_id id, unsigned depth)
 {
@@ -357,6 +413,9 @@ static bool has_pointers(const struct walk *w, gs_type_id id, unsigned depth)
 		return has_pointers(w, type->target, depth + 1);
 	if (!gs_kind_is_aggregate(type->kind))
 		return false;
+	if (type->container.kind && type->container.kind < GS_CONTAINER_WRAPPER &&
+	    type->container.kind != GS_CONTAINER_OPTIONAL)
+		return true;
 	for (uint32_t i = 0; i < type->nmembers; i++)
 		if (has_pointers(w, type->members[i].type, depth + 1))
 			return true;
@@ -392,8 +451,16 @@ static struct gs_error *walk_elements(const struct walk *w, const struct gs_type
 		count = offset == 0 && w->x->items[w->item].variable ? w->size / type->stride : 0;
 	inner.nesting++;
 	for (uint64_t i = 0; i < count; i++) {
-		if (offset + (i + 1) * type->stride > w->size || w->x->strings_left_out)
+		if (offset + (i + 1) * type->stride > w->size)
 			return NULL;
+		if (w->x->nstrings >= STRINGS_MAX || w->x->nfollowed >= FOLLOWED_MAX) {
+			w->x->strings_left_out = true;
+			return NULL;
+		}
+		if (w->contents && i >= ELEMENTS_MAX) {
+			w->x->strings_left_out = true;
+			return NULL;
+		}
 		GS_TRY(walk(&inner, type->target, offset + i * type->stride));
 	}
 	return NULL;
@@ -411,6 +478,8 @@ static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offse
 		return follow(w, id, offset);
 	if (type->kind == GS_KIND_ARRAY)
 		return walk_elements(w, type, offset);
+	if (type->container.kind && type->container.kind < GS_CONTAINER_KINDS)
+		return walk_container(w, id, type, offset);
 	if (gs_kind_is_aggregate(type->kind))
 		return walk_members(w, type, offset);
 	return NULL;
@@ -425,6 +494,11 @@ static struct gs_error *left_out(struct gs_resolver *r, const struct gs_want *wa
 	gs_resolver_warn(r, "left out: %s", gs_error_message(err));
 	gs_error_free(err);
 	return NULL;
+}
+
+static bool may_have_children(const struct gs_want *want)
+{
+	return want->form <= GS_WANT_RANGE || want->form == GS_WANT_LIST;
 }
 
 struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
@@ -443,10 +517,24 @@ struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
 				 .x = &x,
 				 .item = (uint32_t)i,
 				 .size = x.items[i].size,
-				 .level = r->req->depth};
+				 .level = r->req->depth,
+				 .owned = OWNED_DEPTH};
 
 		if (x.shapes[i].kind == GS_SHAPE_ROOT &&
-		    wants[x.shapes[i].want].form <= GS_WANT_RANGE)
+		    may_have_children(&wants[x.shapes[i].want]))
+			err = walk(&w, x.items[i].type, 0);
+	}
+	/* Elements after all containers: those of the first must not take the room of the rest. */
+	for (size_t i = nroots; i < x.n && !err; i++) {
+		struct walk w = {.r = r,
+				 .x = &x,
+				 .item = (uint32_t)i,
+				 .size = x.items[i].size,
+				 .level = x.shapes[i].level,
+				 .owned = OWNED_DEPTH,
+				 .contents = x.shapes[i].nesting + 1};
+
+		if (x.shapes[i].kind == GS_SHAPE_CONTENT)
 			err = walk(&w, x.items[i].type, 0);
 	}
 	if (err) {

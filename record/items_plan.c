@@ -264,10 +264,33 @@ static struct gs_error *plan_tree(struct planner *p, struct gs_want *want)
 	return NULL;
 }
 
+static struct gs_error *plan_list(struct planner *p, struct gs_want *want)
+{
+	const struct gs_expr *e = want->tree;
+	uint32_t nodes = item_of(p)->size / p->x->shapes[p->index].stride;
+	struct gs_plan_walk walk = {.form = GS_WALK_LIST,
+				    .link_size = p->l->site->pointer_size,
+				    .next = (uint32_t)(e->bit_offset / 8),
+				    .end = GS_NODE_NONE,
+				    .steps = (uint16_t)(nodes + 1)};
+	uint16_t address, count;
+
+	GS_TRY(gs_lower_scalar(p->l, e->args[0], &address));
+	GS_TRY(gs_lower_scalar(p->l, e->args[2], &count));
+	plan_array(p, want, address, count, p->x->shapes[p->index].stride);
+	if (item_of(p)->kind == GS_ITEM_ABSENT)
+		return NULL;
+	item_of(p)->kind = GS_ITEM_WALK;
+	item_of(p)->walk = gs_content_walk(p->l->plan, &walk);
+	return NULL;
+}
+
 static struct gs_error *plan_range(struct planner *p, struct gs_want *want)
 {
 	uint16_t address, count;
 
+	if (want->form == GS_WANT_LIST)
+		return plan_list(p, want);
 	GS_TRY(gs_lower_range(p->l, want->tree, &address, &count));
 	if (want->form == GS_WANT_RANGE) {
 		plan_array(p, want, address, count, p->x->shapes[p->index].stride);
@@ -338,6 +361,23 @@ static bool parent_has(const struct gs_plan *plan, uint32_t parent, uint64_t off
 	return covered == size;
 }
 
+static void plan_content(struct planner *p)
+{
+	const struct gs_meta_item *schema = &p->x->items[p->index];
+	const struct gs_shape *shape = &p->x->shapes[p->index];
+	const struct gs_type *type = gs_type_get(p->l->types, shape->container);
+	uint64_t offset = schema->parent_offset - type->container.data;
+	struct gs_plan_item *item = item_of(p);
+
+	item->parent_need = (uint32_t)(offset + type->byte_size);
+	if (!parent_has(p->l->plan, schema->parent, offset, type->byte_size)) {
+		item->kind = GS_ITEM_ABSENT;
+		item->status = GS_STATUS_NOT_COLLECTED;
+		return;
+	}
+	gs_content_plan(p->l, schema, shape, item);
+}
+
 static void plan_child(struct planner *p)
 {
 	const struct gs_meta_item *schema = &p->x->items[p->index];
@@ -346,6 +386,10 @@ static void plan_child(struct planner *p)
 	struct gs_plan_item *item = item_of(p);
 
 	item->parent = (uint16_t)schema->parent;
+	if (p->x->shapes[p->index].kind == GS_SHAPE_CONTENT) {
+		plan_content(p);
+		return;
+	}
 	item->parent_need = (uint32_t)(schema->parent_offset + size);
 	if (!parent_has(plan, schema->parent, schema->parent_offset, size)) {
 		item->kind = GS_ITEM_ABSENT;

@@ -283,9 +283,6 @@ static struct gs_error *lower_call(struct gs_lower *l, const struct gs_expr *e, 
 	}
 	if (gs_lower_is_text(e))
 		return gs_lower_text(l, e, node);
-	if (strcmp(e->name, "list") == 0)
-		return gs_lower_error(l, e, GS_ERR_UNSUPPORTED,
-				      "this version does not record list(...)");
 	if (strcmp(e->name, "entry") == 0)
 		return gs_lower_error(l, e, GS_ERR_UNSUPPORTED,
 				      "$entry(...) is only known at the return of a function");

@@ -19,6 +19,7 @@ struct gs_context; /* a program counter and the scopes around it; owned by the m
 struct gs_opener {
 	void *ctx;
 	int (*open_file)(void *ctx, const char *path);
+	bool raw_containers; /* library types are structures like all others */
 };
 
 /*

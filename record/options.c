@@ -31,6 +31,7 @@ enum {
 	OPT_BUFFER_SIZE,
 	OPT_STRING_LIMIT,
 	OPT_ARRAY_LIMIT,
+	OPT_RAW_CONTAINERS,
 	OPT_DEPTH,
 	OPT_MAX_SITES,
 	OPT_VERBOSE,
@@ -74,6 +75,8 @@ static const struct gs_option table[] = {
 	 OPT_STRING_LIMIT},
 	{0, "array-limit", "N", "Limits", "most elements of an array (default 200)",
 	 OPT_ARRAY_LIMIT},
+	{0, "raw-containers", NULL, "Limits", "containers of libraries as the structures they are",
+	 OPT_RAW_CONTAINERS},
 	{0, "depth", "N", "Limits", "follow pointers N levels deep (default 0)", OPT_DEPTH},
 	{0, "max-sites", "N", "Limits", "refuse probes with more sites in all (default 20000)",
 	 OPT_MAX_SITES},
@@ -235,6 +238,9 @@ static struct gs_error *set_option(void *ctx, int id, const char *value)
 	struct gs_record_options *o = ctx;
 
 	switch (id) {
+	case OPT_RAW_CONTAINERS:
+		o->raw_containers = true;
+		return NULL;
 	case OPT_OUTPUT:
 		if (!*value)
 			return gs_error_new(GS_ERR_USAGE, "-o: the name of the file is empty");

@@ -31,6 +31,7 @@ struct gs_record_options {
 	uint64_t duration_ns, max_events, max_size; /* 0: no limit */
 	uint64_t buffer_bytes;			    /* all rings; 0: default for this machine */
 	uint32_t string_limit, array_limit, depth, max_sites;
+	bool raw_containers;
 	uint32_t feature_mask; /* of bpf/program.h; all but in tests */
 	bool dry_run, verbose, quiet, no_follow, system_wide, help, version;
 };

@@ -109,7 +109,7 @@ void gs_resolver_run(const struct gs_resolve_request *req, const struct gs_file_
 	struct gs_resolution out = {0};
 	struct gs_resolver r = {.req = req, .files = files, .out = &out};
 
-	r.opener = (struct gs_opener){&r, open_debug_file};
+	r.opener = (struct gs_opener){&r, open_debug_file, req->raw_containers};
 	r.types = gs_types_new();
 	gs_meta_init(&out.meta);
 	if (req->listing == GS_LIST_NONE)

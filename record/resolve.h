@@ -28,6 +28,7 @@ struct gs_resolve_request {
 	uint32_t string_limit, array_limit, depth, max_sites;
 	bool explain; /* fill gs_resolution.explanation (--dry-run) */
 	bool verbose; /* with the BPF listing */
+	bool raw_containers; /* containers of libraries as the structures that they are */
 	/* -L, -V, -F: fill `explanation' with the listing instead of resolving probes. */
 	enum gs_listing {
 		GS_LIST_NONE,

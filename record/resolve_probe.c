@@ -210,6 +210,23 @@ static void set_range_form(struct gs_resolver *r, struct gs_want *want)
 		want->limit = 1;
 }
 
+/* Each node is a step of the program: their number is bounded where the probe is built. */
+static struct gs_error *set_list_form(struct work *w, struct gs_want *want)
+{
+	const struct gs_expr *most = want->tree->args[2];
+
+	want->form = GS_WANT_LIST;
+	want->limit = GS_LIST_NODES;
+	if (!most->is_constant)
+		return NULL;
+	if (most->number > GS_LIST_NODES_MAX)
+		return gs_error_at(gs_error_new(GS_ERR_LIMIT, "list(...) goes to at most %u nodes",
+						GS_LIST_NODES_MAX),
+				   w->spec->text, most->start, most->len);
+	want->limit = most->number;
+	return NULL;
+}
+
 static struct gs_error *set_form(struct work *w, struct gs_want *want)
 {
 	const struct gs_expr *e = want->tree;
@@ -222,9 +239,7 @@ static struct gs_error *set_form(struct work *w, struct gs_want *want)
 	else if (e->kind == GS_EXPR_BUILTIN && strcmp(e->name, "comm") == 0)
 		want->form = GS_WANT_COMM;
 	else if (is_call(e, "list"))
-		return gs_error_at(
-			gs_error_new(GS_ERR_UNSUPPORTED, "this version does not record list(...)"),
-			w->spec->text, e->start, e->len);
+		return set_list_form(w, want);
 	return NULL;
 }
 

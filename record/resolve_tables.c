@@ -79,6 +79,8 @@ static void drop_unused(struct gs_plan *p)
 	}
 	for (size_t i = 0; i < p->npieces; i++)
 		mark_used(used, p->pieces[i].node);
+	for (size_t i = 0; i < p->nwalks; i++)
+		mark_used(used, p->walks[i].end);
 	for (size_t i = p->nnodes; i-- > 0;) {
 		if (!used[i] || !has_operand(&p->nodes[i]))
 			continue;
@@ -107,6 +109,8 @@ static void drop_unused(struct gs_plan *p)
 	}
 	for (size_t i = 0; i < p->npieces; i++)
 		renumber(to, &p->pieces[i].node);
+	for (size_t i = 0; i < p->nwalks; i++)
+		renumber(to, &p->walks[i].end);
 }
 
 uint32_t gs_tables_plan(struct gs_resolver *r, struct gs_plan *plan)

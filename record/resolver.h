@@ -196,6 +196,7 @@ enum gs_want_form {
 	GS_WANT_RANGE,	/* slice, p@n, buf: elements by run-time count */
 	GS_WANT_STRING, /* str(p [, n]) */
 	GS_WANT_COMM,
+	GS_WANT_LIST, /* list(head, next, n) */
 };
 
 /* One top-level item at one site. */
@@ -220,9 +221,12 @@ struct gs_want {
 
 /* How a schema item is planned. */
 struct gs_shape {
-	enum { GS_SHAPE_ROOT, GS_SHAPE_STRING, GS_SHAPE_POINTEE } kind;
+	enum { GS_SHAPE_ROOT, GS_SHAPE_STRING, GS_SHAPE_POINTEE, GS_SHAPE_CONTENT } kind;
 	uint32_t want;		/* ROOT */
 	uint32_t stride, count; /* variable arrays: bytes and number of elements, all of them */
+	/* CONTENT: the container; pointers still to be followed, and containers around it. */
+	gs_type_id container;
+	uint32_t level, nesting;
 };
 
 /* The schema of a site, as far as types and limits determine it. */
@@ -231,7 +235,7 @@ struct gs_expansion {
 	struct gs_shape *shapes;    /* parallel */
 	size_t n, items_cap, shapes_cap;
 	uint64_t bytes; /* of the longest record */
-	unsigned nstrings, nfollowed;
+	unsigned nstrings, nfollowed, nwalks;
 	bool strings_left_out, followed_left_out;
 };
 
@@ -242,6 +246,21 @@ bool gs_items_array_limit(struct gs_resolver *r, gs_type_id type, uint64_t *coun
 struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
 				 const struct gs_want *wants, size_t n, struct gs_expansion *out);
 void gs_items_deinit(struct gs_expansion *x);
+
+/* ---- items_content.c: what containers hold ---- */
+
+/* Most nodes of a list or tree that are captured: each is a step of the program. */
+#define GS_LIST_NODES 32u
+#define GS_LIST_NODES_MAX 256u
+/* The item of the content of a container of type ID, which is at OFFSET of item PARENT. False: it
+ * has none, or none that is captured so deep. */
+bool gs_content_item(struct gs_resolver *r, gs_type_id id, uint32_t parent, uint64_t offset,
+		     uint32_t nesting, struct gs_meta_item *item, struct gs_shape *shape);
+/* Completes the plan's item of a content; its parent's bytes are known to be there. */
+void gs_content_plan(struct gs_lower *l, const struct gs_meta_item *schema,
+		     const struct gs_shape *shape, struct gs_plan_item *item);
+/* A walk over linked memory. */
+uint16_t gs_content_walk(struct gs_plan *plan, const struct gs_plan_walk *walk);
 
 /* Why (parts of) items are absent. */
 struct gs_notes {

@@ -59,6 +59,7 @@ static struct gs_error *resolve(struct gs_session *s)
 		.string_limit = o->string_limit,
 		.array_limit = o->array_limit,
 		.depth = o->depth,
+		.raw_containers = o->raw_containers,
 		.max_sites = o->max_sites,
 		.explain = o->dry_run,
 		.verbose = o->verbose,

@@ -30,7 +30,10 @@ static void put_string(struct gs_buf *out, const struct gs_event *ev, const stru
 	size_t n = leaf->nul_ends && leaf->len ? strnlen((const char *)leaf->bytes, leaf->len)
 					       : leaf->len;
 
-	gs_buf_append(out, leaf->bytes, n);
+	if (leaf->size > 1)
+		gs_leaf_utf8(out, leaf, ev->source.big_endian);
+	else
+		gs_buf_append(out, leaf->bytes, n);
 }
 
 static void put_pointer(struct gs_buf *out, const struct gs_leaf *leaf)
@@ -125,7 +128,7 @@ static void put_text(struct gs_buf *out, const struct gs_event *ev, const struct
 	size_t n;
 
 	gs_buf_putc(out, '"');
-	if (leaf->kind == GS_LEAF_STRING) {
+	if (leaf->kind == GS_LEAF_STRING && leaf->size <= 1) {
 		n = leaf->nul_ends && leaf->len ? strnlen((const char *)leaf->bytes, leaf->len)
 						: leaf->len;
 		gs_escape(out, leaf->bytes, n, GS_ESCAPE_JSON);
@@ -168,6 +171,15 @@ static void json_leaf(struct gs_walk *w, const struct gs_leaf *leaf)
 	}
 }
 
+/* A value never ends in an opening bracket: it was opened just now. */
+static void comma(struct gs_buf *out)
+{
+	uint8_t last = out->data[out->len - 1];
+
+	if (last != '{' && last != '[')
+		gs_buf_putc(out, ',');
+}
+
 static void json_open(struct gs_walk *w, const struct gs_node *node)
 {
 	struct gs_json_value *j = w->ctx;
@@ -186,6 +198,47 @@ static void json_open(struct gs_walk *w, const struct gs_node *node)
 		break;
 	case GS_NODE_REFERENCE:
 		break;
+	case GS_NODE_CONTAINER:
+		if (node->box->rule->kind == GS_CONTAINER_OPTIONAL)
+			gs_buf_puts(j->out, node->box->captured ? "" : "null");
+		else
+			gs_buf_putc(j->out, node->box->keyed ? '{' : '[');
+		break;
+	}
+}
+
+/* Keys of an object are strings; one that is not there is told by its number. */
+static void json_key_end(struct gs_buf *out, size_t at, uint64_t index)
+{
+	if (out->data[at] == '"')
+		return;
+	out->len = at;
+	gs_buf_puts(out, "\"[");
+	gs_put_decimal(out, index);
+	gs_buf_puts(out, "]\"");
+}
+
+static void json_entry(struct gs_walk *w, const struct gs_node *map, uint64_t index,
+		       enum gs_entry_phase phase)
+{
+	struct gs_json_value *j = w->ctx;
+	bool keyed = map->box->keyed;
+
+	switch (phase) {
+	case GS_ENTRY_KEY:
+		comma(j->out);
+		if (!keyed)
+			gs_buf_putc(j->out, '[');
+		j->key_at = j->out->len;
+		break;
+	case GS_ENTRY_VALUE:
+		if (keyed)
+			json_key_end(j->out, j->key_at, index);
+		gs_buf_putc(j->out, keyed ? ':' : ',');
+		break;
+	case GS_ENTRY_END:
+		if (!keyed)
+			gs_buf_putc(j->out, ']');
 	}
 }
 
@@ -193,17 +246,13 @@ static void json_close(struct gs_walk *w, const struct gs_node *node)
 {
 	struct gs_json_value *j = w->ctx;
 
+	if (node->kind == GS_NODE_CONTAINER) {
+		if (node->box->rule->kind != GS_CONTAINER_OPTIONAL)
+			gs_buf_putc(j->out, node->box->keyed ? '}' : ']');
+		return;
+	}
 	if (node->kind != GS_NODE_REFERENCE)
 		gs_buf_putc(j->out, node->kind == GS_NODE_ARRAY ? ']' : '}');
-}
-
-/* A value never ends in an opening bracket: it was opened just now. */
-static void comma(struct gs_buf *out)
-{
-	uint8_t last = out->data[out->len - 1];
-
-	if (last != '{' && last != '[')
-		gs_buf_putc(out, ',');
 }
 
 static void json_member(struct gs_walk *w, const struct gs_member *m, const char *name)
@@ -234,6 +283,7 @@ static const struct gs_walk_ops json_ops = {
 	.close = json_close,
 	.member = json_member,
 	.element = json_element,
+	.entry = json_entry,
 	.mark = json_mark,
 };
 

@@ -14,6 +14,7 @@ struct gs_json_value {
 	/* Told of each value that is not, or not wholly, there. May be NULL. */
 	void (*mark)(void *ctx, struct gs_walk *w, const struct gs_value *v);
 	void *mark_ctx;
+	size_t key_at; /* where the key in hand begins */
 };
 /* Appends V. Paths given to `mark' begin with KEY. */
 void gs_json_put_value(struct gs_json_value *j, struct gs_event *ev, const char *key,

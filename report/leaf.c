@@ -55,7 +55,7 @@ static bool load_wide(const struct gs_event *ev, const struct gs_value *v, struc
  * The prefix of C's literals for a type that holds wide characters, or NULL. In C these are
  * typedefs of integers, known by their name alone, to gdb as well.
  */
-static const char *wide_prefix(const struct gs_types *types, gs_type_id id)
+const char *gs_wide_prefix(const struct gs_types *types, gs_type_id id)
 {
 	static const char *const names[][2] = {
 		{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}, {"char8_t", "u8"}};
@@ -79,7 +79,7 @@ static bool is_char_type(const struct gs_types *types, gs_type_id id)
 
 	return t->kind == GS_KIND_INT &&
 	       (t->byte_size == 1 || t->byte_size == 2 || t->byte_size == 4) &&
-	       ((t->flags & (GS_TYPE_CHAR | GS_TYPE_UTF)) || wide_prefix(types, id));
+	       ((t->flags & (GS_TYPE_CHAR | GS_TYPE_UTF)) || gs_wide_prefix(types, id));
 }
 
 static bool integer_leaf(struct gs_event *ev, const struct gs_value *v, struct gs_leaf *leaf)
@@ -95,7 +95,7 @@ static bool integer_leaf(struct gs_event *ev, const struct gs_value *v, struct g
 		leaf->kind = GS_LEAF_ENUM;
 	else if (is_char_type(ev->source.types, v->type)) {
 		leaf->kind = GS_LEAF_CHAR;
-		leaf->prefix = wide_prefix(ev->source.types, v->type);
+		leaf->prefix = gs_wide_prefix(ev->source.types, v->type);
 	}
 	if (t->kind == GS_KIND_ENUM)
 		leaf->is_signed = gs_type_is_signed(ev->source.types, v->type);
@@ -182,7 +182,7 @@ static void array_string(struct gs_event *ev, const struct gs_value *v, struct g
 	leaf->bytes = v->data;
 	leaf->len = v->len;
 	leaf->size = (uint8_t)(elem->byte_size ? elem->byte_size : 1);
-	leaf->prefix = wide_prefix(types, leaf->type->target);
+	leaf->prefix = gs_wide_prefix(types, leaf->type->target);
 	leaf->nul_ends = !(flags & GS_SCHEMA_STRING);
 	if (flags & GS_SCHEMA_COMM)
 		leaf->len = strnlen((const char *)v->data, v->len);
@@ -236,6 +236,8 @@ bool gs_leaf_of(struct gs_event *ev, unsigned flags, const struct gs_value *v, s
 		array_string(ev, v, leaf);
 		return true;
 	}
+	if (gs_container_text(ev, v, leaf, &other))
+		return true;
 	switch (leaf->type->kind) {
 	case GS_KIND_STRUCT:
 	case GS_KIND_CLASS:

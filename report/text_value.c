@@ -375,6 +375,58 @@ static void text_leaf(struct gs_walk *w, const struct gs_leaf *leaf)
 
 /* ---- structure ---- */
 
+/* "std::vector" of std::vector<int, ...>; the namespaces of ABIs are no part of it. */
+static void put_container_name(struct gs_buf *out, const struct gs_type *t, bool arguments)
+{
+	static const char abi[] = "std::__cxx11::";
+	const char *name = t->name ? t->name : "";
+
+	if (strncmp(name, abi, sizeof(abi) - 1) == 0) {
+		gs_buf_puts(out, "std::");
+		name += sizeof(abi) - 1;
+	}
+	gs_escape(out, name, arguments || name[0] == '&' ? strlen(name) : strcspn(name, "<"),
+		  GS_ESCAPE_PLAIN);
+}
+
+static void open_container(struct gs_buf *out, const struct gs_node *node)
+{
+	const struct gs_box *box = node->box;
+
+	if (box->rule->kind == GS_CONTAINER_OPTIONAL) {
+		put_container_name(out, node->type, true);
+		gs_buf_puts(out, box->captured ? " = {" : " [no contained value]");
+		return;
+	}
+	put_container_name(out, node->type, false);
+	if (box->has_length) {
+		bool sequence = box->rule->kind == GS_CONTAINER_SEQUENCE;
+
+		gs_buf_puts(out, sequence ? " of length " : " with ");
+		gs_put_decimal(out, box->length);
+		if (!sequence)
+			gs_buf_puts(out, box->length == 1 ? " element" : " elements");
+	}
+	if (box->has_capacity) {
+		gs_buf_puts(out, ", capacity ");
+		gs_put_decimal(out, box->capacity);
+	}
+	gs_buf_puts(out, box->has_length && !box->length ? "" : " = {");
+}
+
+static void close_container(struct gs_buf *out, const struct gs_node *node)
+{
+	const struct gs_box *box = node->box;
+
+	if (box->rule->kind == GS_CONTAINER_OPTIONAL) {
+		gs_buf_puts(out, box->captured ? "}" : "");
+		return;
+	}
+	if (node->cut)
+		gs_buf_puts(out, "...");
+	gs_buf_puts(out, box->has_length && !box->length ? "" : "}");
+}
+
 static void text_open(struct gs_walk *w, const struct gs_node *node)
 {
 	struct gs_buf *out = out_of(w);
@@ -396,6 +448,9 @@ static void text_open(struct gs_walk *w, const struct gs_node *node)
 		gs_put_hex(out, node->leaf->bits);
 		gs_buf_puts(out, ": ");
 		break;
+	case GS_NODE_CONTAINER:
+		open_container(out, node);
+		break;
 	}
 }
 
@@ -405,6 +460,10 @@ static void text_close(struct gs_walk *w, const struct gs_node *node)
 
 	if (node->kind == GS_NODE_FOLLOWED || node->kind == GS_NODE_REFERENCE)
 		return;
+	if (node->kind == GS_NODE_CONTAINER) {
+		close_container(out, node);
+		return;
+	}
 	if (node->cut)
 		gs_buf_puts(out, "...");
 	else if (node->kind == GS_NODE_OBJECT && !node->any)
@@ -444,6 +503,17 @@ static void text_element(struct gs_walk *w, uint64_t index)
 	comma(out_of(w));
 }
 
+static void text_entry(struct gs_walk *w, const struct gs_node *map, uint64_t index,
+		       enum gs_entry_phase phase)
+{
+	if (phase == GS_ENTRY_KEY) {
+		comma(out_of(w));
+		gs_buf_putc(out_of(w), '[');
+	} else if (phase == GS_ENTRY_VALUE) {
+		gs_buf_puts(out_of(w), "] = ");
+	}
+}
+
 static void text_repeats(struct gs_walk *w, uint64_t count)
 {
 	struct gs_buf *out = out_of(w);
@@ -459,6 +529,7 @@ const struct gs_walk_ops gs_text_ops = {
 	.close = text_close,
 	.member = text_member,
 	.element = text_element,
+	.entry = text_entry,
 	.repeats = text_repeats,
 };
 

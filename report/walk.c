@@ -12,8 +12,6 @@
 #define EXPAND_ELEMENTS 4096u /* longer arrays are one cell */
 #define PARTS_MAX (1u << 18)  /* parts of one item: an event has less than 64 KiB */
 
-static void walk(struct gs_walk *w, const struct gs_value *v);
-
 static void push_name(struct gs_walk *w, const char *name)
 {
 	w->path[w->npath++] = (struct gs_path_part){.name = name};
@@ -22,6 +20,14 @@ static void push_name(struct gs_walk *w, const char *name)
 static void push_index(struct gs_walk *w, uint64_t index)
 {
 	w->path[w->npath++] = (struct gs_path_part){.index = index};
+}
+
+void gs_walk_push(struct gs_walk *w, const char *name, uint64_t index)
+{
+	if (name)
+		push_name(w, name);
+	else
+		push_index(w, index);
 }
 
 void gs_walk_path(struct gs_buf *out, const struct gs_walk *w)
@@ -39,16 +45,16 @@ void gs_walk_path(struct gs_buf *out, const struct gs_walk *w)
 	}
 }
 
-static void mark(struct gs_walk *w, const struct gs_value *v)
+void gs_walk_mark(struct gs_walk *w, const struct gs_value *v)
 {
 	if (w->ops->mark && v->status != GS_STATUS_OK)
 		w->ops->mark(w, v);
 }
 
-static void emit(struct gs_walk *w, const struct gs_leaf *leaf)
+void gs_walk_emit(struct gs_walk *w, const struct gs_leaf *leaf)
 {
 	if (leaf->kind != GS_LEAF_NULL)
-		mark(w, leaf->value);
+		gs_walk_mark(w, leaf->value);
 	w->ops->leaf(w, leaf);
 }
 
@@ -127,7 +133,7 @@ static bool walk_members(struct gs_walk *w, const struct gs_value *v, const stru
 			name = gs_name_apart(seen, name ? name : GS_NO_NAME, &numbered);
 		push_name(w, name ? name : GS_NO_NAME);
 		w->ops->member(w, m, name);
-		walk(w, &part);
+		gs_walk_any(w, &part);
 		w->npath--;
 		gs_buf_deinit(&numbered);
 	}
@@ -179,7 +185,7 @@ static uint64_t elements_there(struct gs_walk *w, const struct gs_value *v, cons
 	return n;
 }
 
-static void walk_elements(struct gs_walk *w, const struct gs_value *v, struct gs_node *node)
+void gs_walk_elements(struct gs_walk *w, const struct gs_value *v, struct gs_node *node)
 {
 	const struct gs_type *t = node->type;
 	uint64_t n = elements_there(w, v, t, &node->cut), shown = 0;
@@ -197,7 +203,7 @@ static void walk_elements(struct gs_walk *w, const struct gs_value *v, struct gs
 		push_index(w, i);
 		w->ops->element(w, i);
 		element_of(w, v, t, i, &part);
-		walk(w, &part);
+		gs_walk_any(w, &part);
 		w->npath--;
 		node->any = true;
 		if (run >= REPEATS_FROM)
@@ -214,11 +220,11 @@ static void walk_aggregate(struct gs_walk *w, const struct gs_value *v, const st
 			       .type = t};
 
 	if (gs_status_has_data(v->status))
-		mark(w, v);
+		gs_walk_mark(w, v);
 	w->ops->open(w, &node);
 	w->depth++;
 	if (node.kind == GS_NODE_ARRAY)
-		walk_elements(w, v, &node);
+		gs_walk_elements(w, v, &node);
 	else
 		node.any = walk_object(w, v, v->type);
 	w->depth--;
@@ -233,22 +239,22 @@ static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
 	const struct gs_type *t = gs_type_get(types, gs_type_strip(types, pointee->type));
 
 	if (!(w->flags & GS_WALK_FLATTEN)) {
-		walk(w, pointee);
+		gs_walk_any(w, pointee);
 		return;
 	}
 	if (gs_kind_is_aggregate(t->kind)) {
 		if (!(w->flags & GS_WALK_EXPAND) && !gs_status_has_data(pointee->status)) {
-			mark(w, pointee);
+			gs_walk_mark(w, pointee);
 			return;
 		}
 		if (gs_status_has_data(pointee->status))
-			mark(w, pointee);
+			gs_walk_mark(w, pointee);
 		walk_object(w, pointee, pointee->type);
 		return;
 	}
 	push_name(w, "*");
 	w->ops->member(w, NULL, "*");
-	walk(w, pointee);
+	gs_walk_any(w, pointee);
 	w->npath--;
 }
 
@@ -276,7 +282,8 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 		pointee.status = GS_STATUS_NOT_COLLECTED;
 		pointee.item = -1;
 		if (expand) {
-			emit(w, &(struct gs_leaf){.kind = GS_LEAF_ABSENT, .value = &pointee});
+			gs_walk_emit(w,
+				     &(struct gs_leaf){.kind = GS_LEAF_ABSENT, .value = &pointee});
 			return true;
 		}
 	}
@@ -288,14 +295,14 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 	}
 	if (!reference && expand) {
 		push_name(w, "@");
-		mark(w, leaf->value);
+		gs_walk_mark(w, leaf->value);
 		w->ops->open(w, &node);
 		w->npath--;
 	} else {
 		w->ops->open(w, &node);
 	}
 	if (reference)
-		walk(w, &pointee);
+		gs_walk_any(w, &pointee);
 	else
 		walk_pointee(w, &pointee);
 	w->ops->close(w, &node);
@@ -308,7 +315,7 @@ static void walk_parts(struct gs_walk *w, const struct gs_value *v, const struct
 						    !t->count || t->count > EXPAND_ELEMENTS);
 
 	if ((w->flags & GS_WALK_EXPAND) && unknown) {
-		mark(w, v);
+		gs_walk_mark(w, v);
 		w->ops->cell(w, v);
 		return;
 	}
@@ -323,12 +330,13 @@ static void give_up(struct gs_walk *w, const struct gs_value *v)
 	absent_part(v, GS_TYPE_VOID, &why);
 	why.status = GS_STATUS_UNAVAILABLE;
 	why.reason = w->budget > 1 ? "nested too deeply" : "too many parts";
-	emit(w, &(struct gs_leaf){.kind = GS_LEAF_ABSENT, .value = &why});
+	gs_walk_emit(w, &(struct gs_leaf){.kind = GS_LEAF_ABSENT, .value = &why});
 }
 
-static void walk(struct gs_walk *w, const struct gs_value *v)
+void gs_walk_any(struct gs_walk *w, const struct gs_value *v)
 {
 	struct gs_leaf leaf;
+	struct gs_value inner;
 
 	if (w->budget)
 		w->budget--;
@@ -336,14 +344,16 @@ static void walk(struct gs_walk *w, const struct gs_value *v)
 		give_up(w, v);
 		return;
 	}
+	v = gs_container_open(w->event, v, &inner);
 	if (!gs_leaf_of(w->event, w->flags, v, &leaf)) {
-		walk_parts(w, v, leaf.type);
+		if (!gs_walk_container(w, v, leaf.type))
+			walk_parts(w, v, leaf.type);
 		return;
 	}
 	w->depth++;
 	if (!walk_followed(w, v, &leaf)) {
 		w->depth--;
-		emit(w, &leaf);
+		gs_walk_emit(w, &leaf);
 		return;
 	}
 	w->depth--;
@@ -355,6 +365,6 @@ void gs_walk_value(struct gs_walk *w, const char *key, const struct gs_value *v)
 	w->depth = 0;
 	w->budget = PARTS_MAX;
 	push_name(w, key);
-	walk(w, v);
+	gs_walk_any(w, v);
 	w->npath = 0;
 }

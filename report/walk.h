@@ -43,13 +43,26 @@ enum gs_node_kind {
 	GS_NODE_ARRAY,
 	GS_NODE_FOLLOWED,  /* a pointer and what it leads to; leaf: the pointer */
 	GS_NODE_REFERENCE, /* a reference and its referent; leaf: the address */
+	GS_NODE_CONTAINER, /* of a library; box: what is known of it */
 };
+
+/* Beside the elements of a container. */
+struct gs_box {
+	const struct gs_container *rule;
+	bool has_length, has_capacity;
+	uint64_t length, capacity;
+	uint64_t captured; /* elements that are here; OPTIONAL: 0 or 1 */
+	bool keyed;	   /* MAP: the keys are text, and none comes twice */
+};
+
+enum gs_entry_phase { GS_ENTRY_KEY, GS_ENTRY_VALUE, GS_ENTRY_END };
 
 struct gs_node {
 	enum gs_node_kind kind;
 	const struct gs_value *value;
 	const struct gs_type *type; /* stripped */
 	const struct gs_leaf *leaf;
+	const struct gs_box *box;
 	bool cut; /* close: elements are missing at the end */
 	bool any; /* close: something was inside */
 };
@@ -77,6 +90,10 @@ struct gs_walk_ops {
 	void (*member)(struct gs_walk *w, const struct gs_member *m, const char *name);
 	void (*element)(struct gs_walk *w, uint64_t index);
 	void (*repeats)(struct gs_walk *w, uint64_t count);
+	/* Element INDEX of a map: before its key, between key and value, after the value. Not
+	 * called where containers are cells. */
+	void (*entry)(struct gs_walk *w, const struct gs_node *map, uint64_t index,
+		      enum gs_entry_phase phase);
 	void (*cell)(struct gs_walk *w, const struct gs_value *v);
 	/* The value at the current path is not, or not wholly, there. May be NULL. */
 	void (*mark)(struct gs_walk *w, const struct gs_value *v);
@@ -105,7 +122,32 @@ void gs_walk_value(struct gs_walk *w, const char *key, const struct gs_value *v)
  * ...). */
 bool gs_leaf_of(struct gs_event *ev, unsigned flags, const struct gs_value *v,
 		struct gs_leaf *leaf);
+/* "L" and so on for a type of wide characters, or NULL. */
+const char *gs_wide_prefix(const struct gs_types *types, gs_type_id id);
+/* The characters of a STRING leaf in UTF-8. */
+void gs_leaf_utf8(struct gs_buf *out, const struct gs_leaf *leaf, bool big_endian);
 /* req.flags, a[0].x, p.@ */
 void gs_walk_path(struct gs_buf *out, const struct gs_walk *w);
+
+/* ---- steps that walk.c and container.c share ---- */
+
+void gs_walk_any(struct gs_walk *w, const struct gs_value *v);
+void gs_walk_mark(struct gs_walk *w, const struct gs_value *v);
+void gs_walk_emit(struct gs_walk *w, const struct gs_leaf *leaf);
+/* Elements of the array V (whose type is node->type); sets cut and any. */
+void gs_walk_elements(struct gs_walk *w, const struct gs_value *v, struct gs_node *node);
+void gs_walk_push(struct gs_walk *w, const char *name, uint64_t index);
+
+/* ---- container.c ---- */
+
+/* V, or what is inside where V is a container that is shown as that; *inner is for the caller's
+ * use. */
+const struct gs_value *gs_container_open(struct gs_event *ev, const struct gs_value *v,
+					 struct gs_value *inner);
+/* A container that is text: LEAF is its content, or why there is none. */
+bool gs_container_text(struct gs_event *ev, const struct gs_value *v, struct gs_leaf *leaf,
+		       struct gs_value *other);
+/* A container that has elements; false: V is none. */
+bool gs_walk_container(struct gs_walk *w, const struct gs_value *v, const struct gs_type *t);
 
 #endif

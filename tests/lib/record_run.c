@@ -87,7 +87,7 @@ static int open_any(void *ctx, const char *path)
 
 bool run_open(const char *path, struct run_module *out)
 {
-	static const struct gs_opener opener = {NULL, open_any};
+	static const struct gs_opener opener = {.open_file = open_any};
 	struct gs_error *err;
 
 	*out = (struct run_module){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};

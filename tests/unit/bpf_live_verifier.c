@@ -131,6 +131,32 @@ static void test_many_values(void)
 	loads_within(&p, 120000);
 }
 
+/* Loops: their steps are what the verifier goes through. */
+static void test_walks(void)
+{
+	struct gs_plan p;
+
+	gs_plan_init(&p);
+	for (int i = 0; i < 8; i++) {
+		uint16_t at = load_at(&p, live_reg(&p, RDI), 8 * i, 8);
+		struct gs_plan_item *it = live_item(&p, GS_ITEM_WALK, at, 32 * 40);
+
+		it->stride = 40;
+		it->variable = true;
+		it->walk = (uint16_t)i;
+		it->count = live_reg(&p, RCX);
+		*GS_PUSH(p.walks, p.nwalks, p.walks_cap) = (struct gs_plan_walk){
+			.form = i % 2 ? GS_WALK_TREE : GS_WALK_LIST,
+			.link_size = 8,
+			.exact = i % 4 < 2,
+			.next = 8,
+			.payload = 32,
+			.end = i % 2 ? GS_NODE_NONE : load_at(&p, at, 8, 8),
+			.steps = i % 2 ? 144 : 33};
+	}
+	loads_within(&p, 250000);
+}
+
 static void test_largest_items(void)
 {
 	struct gs_plan p;
@@ -222,6 +248,7 @@ int main(void)
 	}
 	TAP_RUN(test_forty_items);
 	TAP_RUN(test_many_values);
+	TAP_RUN(test_walks);
 	TAP_RUN(test_largest_items);
 	TAP_RUN(test_every_operation);
 	TAP_RUN(test_leaves);

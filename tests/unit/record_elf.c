@@ -18,7 +18,7 @@ static int no_files(void *ctx, const char *path)
 static struct gs_error *open_bytes(const void *bytes, size_t n, struct gs_types *types,
 				   struct gs_module **m, int *fd)
 {
-	static const struct gs_opener opener = {NULL, no_files};
+	static const struct gs_opener opener = {.open_file = no_files};
 	FILE *f = tmpfile();
 
 	fwrite(bytes, 1, n, f);
