@@ -181,7 +181,7 @@ fuzz-%:
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) B=build-fuzz CC=clang CFLAGS="-O1 -g" \
 		SAN="-fsanitize=fuzzer-no-link,address,undefined" build-fuzz/fuzz-$*
 
-$(B)/fuzz-%: tests/fuzz/%.c $(B)/libtests_common.a $(call lib,report) $(needs_record)
+$(B)/fuzz-%: tests/fuzz/%.c $(B)/libtests_common.a $(B)/libtests_record.a $(call lib,report) $(needs_record)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(GS_CPPFLAGS) $(GS_CFLAGS) -fsanitize=fuzzer -Wno-missing-prototypes -o $@ $^ \
 		$(libs_record)

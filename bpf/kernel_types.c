@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/mem.h"
@@ -98,6 +100,7 @@ static struct gs_error *read_all(const struct btf *btf, struct gs_kernel_types *
 }
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+#define BTF_BYTES_MAX (256 << 20)
 
 /* libbpf looks in several places and says ESRCH in the end, whatever the reason was. */
 static struct gs_error *no_types(void)
@@ -113,9 +116,31 @@ static struct gs_error *no_types(void)
 			     "the kernel must have CONFIG_DEBUG_INFO_BTF");
 }
 
+/*
+ * libbpf reads the file 4 KiB at a time, as all that the kernel gives of it in one read; mapped (Linux
+ * 6.16) it is there at once. NULL: libbpf's way.
+ */
+static struct btf *map_types(void)
+{
+	int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	struct btf *btf = NULL;
+	void *data = MAP_FAILED;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= BTF_BYTES_MAX)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data != MAP_FAILED) {
+		btf = btf__new(data, (uint32_t)st.st_size);
+		munmap(data, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return btf;
+}
+
 struct gs_error *gs_kernel_types_load(struct gs_kernel_types *t)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct btf *mapped = map_types(), *btf = mapped ? mapped : btf__load_vmlinux_btf();
 	struct gs_error *err;
 
 	*t = (struct gs_kernel_types){0};

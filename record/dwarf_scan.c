@@ -319,7 +319,7 @@ static bool links_units(uint64_t at, uint64_t form)
 
 bool gs_abbrevs_link_units(struct gs_module *m, const struct gs_sections *s)
 {
-	const uint8_t *p = s->abbrev.p, *end = p + s->abbrev.n;
+	const uint8_t *p = s->abbrev.p, *end = s->abbrev.n ? p + s->abbrev.n : p;
 	uint64_t code, tag, at, form;
 	int64_t implicit;
 
@@ -603,7 +603,7 @@ const struct gs_abbrev *gs_scan_die(struct gs_module *m, const struct gs_unit *u
 const char *gs_scan_name(struct gs_module *m, gs_ref ref, int depth)
 {
 	size_t unit = gs_unit_of_ref(m, ref);
-	struct gs_scan_die d;
+	struct gs_scan_die d = {0}; /* of what is of no interest no attributes are read */
 	struct gs_unit *u;
 	const uint8_t *p;
 
@@ -648,13 +648,14 @@ static void give(const struct range_reader *r, uint64_t low, uint64_t high)
 
 static void read_ranges(struct range_reader *r, uint64_t offset)
 {
-	const uint8_t *p, *end = r->s->ranges.p + r->s->ranges.n;
+	const uint8_t *p, *end;
 	size_t size = r->u->address_size;
 	uint64_t low, high, max = size == 8 ? UINT64_MAX : UINT32_MAX;
 
 	if (offset >= r->s->ranges.n)
 		return;
 	p = r->s->ranges.p + offset;
+	end = r->s->ranges.p + r->s->ranges.n;
 	while (take(&p, end, size, &low) && take(&p, end, size, &high) && (low || high)) {
 		if (low == max)
 			r->base = high;
@@ -708,7 +709,7 @@ static bool read_list_entry(struct range_reader *r, const uint8_t **p, const uin
 static void read_rnglist(struct range_reader *r, uint64_t offset, bool is_index)
 {
 	const struct gs_span *s = &r->s->rnglists;
-	const uint8_t *p, *end = s->p + s->n;
+	const uint8_t *p, *end;
 	uint64_t base = r->u->rnglists_base;
 
 	if (is_index) {
@@ -719,6 +720,7 @@ static void read_rnglist(struct range_reader *r, uint64_t offset, bool is_index)
 	if (offset >= s->n)
 		return;
 	p = s->p + offset;
+	end = s->p + s->n;
 	while (read_list_entry(r, &p, end))
 		;
 }

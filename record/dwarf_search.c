@@ -130,6 +130,8 @@ static void find_strings(const struct name_search *q, struct gs_span s, struct n
 	/* What is not terminated is no string. */
 	while (s.n && s.p[s.n - 1])
 		s.n--;
+	if (!s.n)
+		return;
 	end = s.p + s.n;
 	while (p < end && (hit = memmem(p, (size_t)(end - p), q->base, q->len))) {
 		uint64_t offset = (uint64_t)(hit - s.p);
