@@ -20,11 +20,12 @@ static bool falls_through(const struct gs_insn *i)
 	}
 }
 
-bool gs_graph_is_fallen_into(const struct gs_code *code, size_t i)
+bool gs_graph_is_fallen_into(const struct gs_graph *f, size_t i)
 {
-	const struct gs_insn *insns = code->insns;
+	const struct gs_insn *insns = f->code->insns;
 
-	return i > 0 && i < code->n && insns[i - 1].addr + insns[i - 1].len == insns[i].addr &&
+	return i > 0 && i < f->code->n && !f->is_padding[i - 1] &&
+	       insns[i - 1].addr + insns[i - 1].len == insns[i].addr &&
 	       falls_through(&insns[i - 1]);
 }
 
@@ -76,13 +77,19 @@ static bool add_known_jumps(struct gs_graph *f, size_t from, const struct gs_flo
 	return any;
 }
 
-/* Landing pads and the like: nothing in the function leads there, so everything may. */
+/* Landing pads and the like: nothing in the function leads there, so everything may; but not to
+ * what fills the space up to a jump's target. */
 static void mark_orphans(struct gs_graph *f)
 {
 	for (size_t i = 0; i < f->code->n; i++) {
 		size_t e = gs_graph_first_edge(f, i);
+		bool is_target = e < f->nedges && f->edges[e].to == i;
 
-		if (!gs_graph_is_fallen_into(f->code, i) && (e >= f->nedges || f->edges[e].to != i))
+		if (is_target || i == f->entry || gs_graph_is_fallen_into(f, i))
+			continue;
+		if (f->code->insns[i].is_nop)
+			f->is_padding[i] = true;
+		else
 			f->is_leader[i] = true;
 	}
 }
@@ -105,6 +112,7 @@ void gs_graph_init(struct gs_graph *f, const struct gs_code *code, uint64_t entr
 	if (f->nedges)
 		qsort(f->edges, f->nedges, sizeof(*f->edges), compare_edges);
 	f->is_leader = gs_calloc(code->n + 1, 1);
+	f->is_padding = gs_calloc(code->n + 1, 1);
 	for (size_t i = 0; has_unknown && i < nleaders; i++) {
 		size_t at = gs_code_find(code, leaders[i]);
 
@@ -118,5 +126,6 @@ void gs_graph_deinit(struct gs_graph *f)
 {
 	free(f->edges);
 	free(f->is_leader);
+	free(f->is_padding);
 	*f = (struct gs_graph){0};
 }

@@ -16,8 +16,9 @@ struct gs_graph {
 	const struct gs_code *code;
 	struct gs_flow_edge *edges; /* jumps only, ascending to */
 	size_t nedges, edges_cap;
-	bool *is_leader; /* may be reached by an unknown jump or from nowhere that is known */
-	size_t entry;	 /* index of the entry's instruction */
+	bool *is_padding; /* never executed: no-operations between code */
+	bool *is_leader;  /* may be reached by an unknown jump or from nowhere that is known */
+	size_t entry;	  /* index of the entry's instruction */
 };
 
 /* An indirect jump whose targets are known, one row a target; ascending from. */
@@ -33,7 +34,7 @@ void gs_graph_init(struct gs_graph *f, const struct gs_code *code, uint64_t entr
 		   size_t nleaders);
 void gs_graph_deinit(struct gs_graph *f);
 /* Whether the instruction before I in memory runs into it. */
-bool gs_graph_is_fallen_into(const struct gs_code *code, size_t i);
+bool gs_graph_is_fallen_into(const struct gs_graph *f, size_t i);
 /* First of the jumps to instruction TO; those that follow it with the same `to' are the others. */
 size_t gs_graph_first_edge(const struct gs_graph *f, size_t to);
 

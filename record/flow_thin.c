@@ -64,7 +64,7 @@ static bool is_reached(struct thinning *t, size_t self)
 	while (t->ntodo) {
 		size_t at = t->todo[--t->ntodo], i = at / 2;
 
-		if (gs_graph_is_fallen_into(f->code, i) && reach(t, i - 1, self, at & 1))
+		if (gs_graph_is_fallen_into(f, i) && reach(t, i - 1, self, at & 1))
 			return true;
 		for (size_t e = gs_graph_first_edge(f, i); e < f->nedges && f->edges[e].to == i;
 		     e++)
@@ -123,7 +123,7 @@ static bool follow(struct thinning *t, size_t i, size_t self)
 	default:
 		return false;
 	}
-	return gs_graph_is_fallen_into(code, i + 1) && proceed(t, i + 1, self);
+	return gs_graph_is_fallen_into(t->f, i + 1) && proceed(t, i + 1, self);
 }
 
 /* Whether every path from SELF meets a kept candidate before it leaves the line. */

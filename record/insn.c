@@ -57,6 +57,7 @@ static void classify(const cs_insn *insn, struct gs_insn *out)
 	out->len = (uint8_t)insn->size;
 	out->target = 0;
 	out->flow = GS_FLOW_NEXT;
+	out->is_nop = insn->id == X86_INS_NOP || insn->id == X86_INS_INT3;
 	if (insn->id == X86_INS_JMP || insn->id == X86_INS_LJMP) {
 		out->target = direct_target(insn);
 		out->flow = out->target ? GS_FLOW_JUMP : GS_FLOW_JUMP_INDIRECT;
@@ -97,7 +98,7 @@ void gs_code_decode(struct gs_module *m, uint64_t low, uint64_t high, struct gs_
 			continue;
 		}
 		/* Data between instructions, or one that capstone does not know. */
-		*out = (struct gs_insn){addr, 0, 1, GS_FLOW_BAD};
+		*out = (struct gs_insn){.addr = addr, .len = 1, .flow = GS_FLOW_BAD};
 		p++;
 		left--;
 		addr++;

@@ -34,6 +34,7 @@ enum gs_flow {
 struct gs_insn {
 	uint64_t addr, target;
 	uint8_t len, flow;
+	bool is_nop;
 };
 struct gs_code {
 	struct gs_insn *insns; /* ascending address */

@@ -153,6 +153,8 @@ void gs_place_take(struct gs_module *m, struct gs_places *into, const struct gs_
 
 /* ---- entries ---- */
 
+static bool range_around(struct gs_module *m, uint64_t addr, uint64_t *low, uint64_t *high);
+
 bool gs_place_is_target(struct gs_module *m, Dwarf_Die *function, uint64_t addr)
 {
 	Dwarf_Addr base, low, high;
@@ -160,7 +162,9 @@ bool gs_place_is_target(struct gs_module *m, Dwarf_Die *function, uint64_t addr)
 	struct gs_code code = {0};
 	bool found = false;
 
-	while ((at = dwarf_ranges(function, at, &base, &low, &high)) > 0)
+	while (function && (at = dwarf_ranges(function, at, &base, &low, &high)) > 0)
+		gs_code_decode(m, low, high, &code);
+	if (!function && range_around(m, addr, &low, &high))
 		gs_code_decode(m, low, high, &code);
 	for (size_t i = 0; i < code.n && !found; i++)
 		found = (code.insns[i].flow == GS_FLOW_BRANCH ||
@@ -170,13 +174,38 @@ bool gs_place_is_target(struct gs_module *m, Dwarf_Die *function, uint64_t addr)
 	return found;
 }
 
+/* Length of a vector instruction that the kernel refuses and that changes nothing but a vector
+ * register; 0 if it is another. */
+static unsigned refused_vector_len(struct gs_module *m, uint64_t addr)
+{
+	uint8_t bytes[16];
+	unsigned len = gs_insn_len(m, addr);
+	cs_insn *insn;
+	bool is_vector;
+
+	if (!len || gs_module_read(m, addr, bytes, len) != len ||
+	    gs_insn_cost(bytes, len, m->decoder.is_64) != GS_COST_REFUSED ||
+	    cs_disasm(m->decoder.detail, bytes, len, addr, 1, &insn) != 1)
+		return 0;
+	is_vector = insn->mnemonic[0] == 'v' && insn->detail->x86.op_count >= 2 &&
+		    insn->detail->x86.operands[0].type == X86_OP_REG &&
+		    insn->detail->x86.operands[0].size >= 16;
+	cs_free(insn, 1);
+	return is_vector ? len : 0;
+}
+
 uint64_t gs_place_entry(struct gs_module *m, Dwarf_Die *function, uint64_t entry)
 {
-	if (!gs_insn_is_endbr(m, entry))
-		return entry;
-	if (function && gs_place_is_target(m, function, entry + 4))
-		return entry;
-	return entry + 4;
+	uint64_t addr = entry;
+	unsigned len = gs_insn_is_endbr(m, entry) ? 4 : refused_vector_len(m, addr);
+
+	for (unsigned i = 0; i < 4 && len; i++) {
+		if (gs_place_is_target(m, function, addr + len))
+			break;
+		addr += len;
+		len = refused_vector_len(m, addr);
+	}
+	return addr;
 }
 
 static void add_copy(struct gs_place_list *l, Dwarf_Die *die)
@@ -326,47 +355,81 @@ size_t gs_place_definitions_or_alias(struct gs_module *m, struct gs_arena *arena
 
 /* ---- symbols ---- */
 
-static void note_ifunc(struct gs_place_list *l, const char *name)
+/* Names of function symbols at ADDR, but those of the indirect function's own implementations. */
+static void put_aliases(struct gs_module *m, struct gs_buf *b, uint64_t addr, const char *name)
 {
-	char pattern[256];
-	struct gs_buf b;
-	unsigned n = 0;
+	for (size_t i = 0; i < m->nfunctions && b->len < 200; i++) {
+		const struct gs_symbol *s = &m->functions[i];
 
-	gs_buf_init(&b);
-	snprintf(pattern, sizeof(pattern), "__%s_*", name);
-	for (size_t i = 0; i < l->m->nfunctions && n < 6; i++)
-		if (l->m->functions[i].type == STT_FUNC &&
-		    gs_glob_match(pattern, l->m->functions[i].name))
-			gs_buf_printf(&b, "%s%s", n++ ? ", " : "", l->m->functions[i].name);
-	gs_place_note(l, "%s is an indirect function: this is its resolver, which runs once%s%s",
-		      name, n ? "; probe an implementation: " : "", n ? gs_buf_cstr(&b) : "");
-	gs_buf_deinit(&b);
+		if (s->addr == addr && !strstr(s->name, name) && s->bind != STB_LOCAL)
+			gs_buf_printf(b, "%s%s", b->len ? ", " : "", s->name);
+	}
+}
+
+static void add_symbol(struct gs_place_list *l, const char *name, uint64_t at)
+{
+	struct gs_module *m = l->m;
+	Dwarf_Die die;
+	Dwarf_Addr entry;
+	/* A copy of a function that was moved out of it (f.cold) has no arguments of its own. */
+	bool has_die =
+		gs_index_function_at(m, at, &die) && gs_die_entry(m, &die, &entry) && entry == at;
+	uint64_t addr = gs_place_entry(m, has_die ? &die : NULL, at);
+
+	gs_place_add(l, addr, at, has_die ? gs_context_new(m, addr, &die) : NULL, name);
+}
+
+/*
+ * The resolver runs once, its implementations at each call: the one that fits the processor. All
+ * are probed, as only one of them is used.
+ */
+static void add_ifunc(struct gs_place_list *l, const struct gs_symbol *s)
+{
+	struct gs_implementations found;
+	struct gs_buf aliases;
+	size_t before = l->out->nsites;
+
+	gs_buf_init(&aliases);
+	gs_ifunc_implementations(l->m, s, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct gs_symbol *to = gs_symbol_at(l->m, found.addrs[i]);
+
+		put_aliases(l->m, &aliases, found.addrs[i], s->name);
+		add_symbol(l, to ? to->name : s->name, found.addrs[i]);
+	}
+	if (!found.n) {
+		l->nrefused++;
+		gs_place_note(l,
+			      "%s is an indirect function, and what its resolver chooses from is "
+			      "not known: it was left out, as the resolver runs only once",
+			      s->name);
+	} else {
+		gs_place_note(l,
+			      "%s is an indirect function: of its %zu implementations %zu are "
+			      "probed; the processor decides which one is used%s%s%s",
+			      s->name, found.n, l->out->nsites - before,
+			      aliases.len ? "; calls by other names count too: " : "",
+			      aliases.len ? gs_buf_cstr(&aliases) : "",
+			      found.is_complete ? ""
+						: "; its resolver may choose another that is not "
+						  "known (as in the vDSO), and is then not seen");
+	}
+	gs_buf_deinit(&aliases);
+	free(found.addrs);
 }
 
 /* Functions by symbol: aliases of what DWARF has under another name, and what it does not have at
  * all. */
 static void add_symbols(struct gs_place_list *l, const char *name, bool only_without_dwarf)
 {
-	struct gs_module *m = l->m;
 	const struct gs_symbol *s;
+	Dwarf_Die die;
 
-	for (size_t i = 0; (s = gs_symbol_named(m, name, i)); i++) {
-		Dwarf_Die die;
-		Dwarf_Addr entry;
-		bool has_die = gs_index_function_at(m, s->addr, &die);
-		uint64_t addr;
-
-		if (only_without_dwarf && has_die)
-			continue;
+	for (size_t i = 0; (s = gs_symbol_named(l->m, name, i)); i++)
 		if (s->type == STT_GNU_IFUNC)
-			note_ifunc(l, name);
-		/* A copy of a function that was moved out of it (f.cold) has no arguments of its
-		 * own. */
-		has_die = has_die && gs_die_entry(l->m, &die, &entry) && entry == s->addr;
-		addr = gs_place_entry(m, has_die ? &die : NULL, s->addr);
-		gs_place_add(l, addr, s->addr, has_die ? gs_context_new(m, addr, &die) : NULL,
-			     s->name);
-	}
+			add_ifunc(l, s);
+		else if (!only_without_dwarf || !gs_index_function_at(l->m, s->addr, &die))
+			add_symbol(l, s->name, s->addr);
 }
 
 struct gs_error *gs_place_unknown_function(struct gs_module *m, const char *name)

@@ -37,4 +37,15 @@ size_t gs_place_definitions_or_alias(struct gs_module *m, struct gs_arena *arena
 				     gs_ref *refs, size_t max);
 struct gs_error *gs_place_unknown_function(struct gs_module *m, const char *name);
 
+/* ---- ifunc.c ---- */
+
+struct gs_implementations {
+	uint64_t *addrs; /* the caller frees it */
+	size_t n, cap;
+	bool is_complete; /* it returns nothing else */
+};
+/* What the resolver of the indirect function S can return. */
+void gs_ifunc_implementations(struct gs_module *m, const struct gs_symbol *s,
+			      struct gs_implementations *out);
+
 #endif

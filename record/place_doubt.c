@@ -299,7 +299,7 @@ static unsigned last_statements(struct doubt *d, struct walk *w, size_t last)
 			found |= LAST_IS_CHOICE;
 		if (kind)
 			continue;
-		if (gs_graph_is_fallen_into(&d->f->code, i))
+		if (gs_graph_is_fallen_into(graph, i))
 			push(d, w, i - 1, passed);
 		for (size_t e = gs_graph_first_edge(graph, i);
 		     e < graph->nedges && graph->edges[e].to == i; e++)
