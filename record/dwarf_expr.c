@@ -10,6 +10,7 @@
 
 #define NESTING_MAX 8
 #define STEPS_MAX 4096
+#define FORKS_MAX 16
 
 bool gs_no_value(struct gs_evaluation *ev, uint8_t status, const char *fmt, ...)
 {
@@ -27,66 +28,6 @@ bool gs_no_value(struct gs_evaluation *ev, uint8_t status, const char *fmt, ...)
 static bool unavailable(struct gs_evaluation *ev, const char *what)
 {
 	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s", what);
-}
-
-/* ---- registers ---- */
-
-static const char *const names_64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-				       "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
-static const char *const names_32[] = {"eax", "ecx", "edx", "ebx", "esp",
-				       "ebp", "esi", "edi", "eip"};
-
-const char *gs_register_name(const struct gs_module *m, unsigned regno)
-{
-	static __thread char text[16];
-	bool is_64 = m->info.machine == EM_X86_64;
-
-	if (is_64 && regno < GS_ARRAY_SIZE(names_64))
-		return names_64[regno];
-	if (m->info.machine == EM_386 && regno < GS_ARRAY_SIZE(names_32))
-		return names_32[regno];
-	if (is_64 && regno >= 17 && regno <= 32)
-		snprintf(text, sizeof(text), "xmm%u", regno - 17);
-	else if (is_64 && regno >= 67 && regno <= 82)
-		snprintf(text, sizeof(text), "xmm%u", regno - 67 + 16);
-	else if (is_64 && regno >= 33 && regno <= 40)
-		snprintf(text, sizeof(text), "st%u", regno - 33);
-	else if (is_64 && regno >= 41 && regno <= 48)
-		snprintf(text, sizeof(text), "mm%u", regno - 41);
-	else if (!is_64 && regno >= 11 && regno <= 18)
-		snprintf(text, sizeof(text), "st%u", regno - 11);
-	else if (!is_64 && regno >= 21 && regno <= 28)
-		snprintf(text, sizeof(text), "xmm%u", regno - 21);
-	else if (!is_64 && regno >= 29 && regno <= 36)
-		snprintf(text, sizeof(text), "mm%u", regno - 29);
-	else
-		snprintf(text, sizeof(text), "register %u", regno);
-	return text;
-}
-
-bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node)
-{
-	/* The plan speaks of x86-64's numbers: those of i386 are in another order. */
-	static const uint8_t of_386[] = {0, 2, 1, 3, 7, 6, 4, 5, 16};
-	const struct gs_module *m = ev->c->m;
-
-	if (ev->callee)
-		return gs_frame_caller_register(ev->callee, regno, node) ||
-		       gs_no_value(ev, GS_STATUS_UNAVAILABLE, "the caller's %s is lost",
-				   gs_register_name(m, regno));
-	if (m->info.machine == EM_X86_64 && regno <= 16) {
-		*node = gs_plan_node(ev->plan, GS_OP_REG, 8, GS_NODE_NONE, GS_NODE_NONE, regno);
-		return true;
-	}
-	if (m->info.machine == EM_386 && regno < GS_ARRAY_SIZE(of_386)) {
-		*node = gs_plan_node(ev->plan, GS_OP_REG, 8, GS_NODE_NONE, GS_NODE_NONE,
-				     of_386[regno]);
-		*node = gs_plan_node(ev->plan, GS_OP_ZEXT, 4, *node, GS_NODE_NONE, 0);
-		return true;
-	}
-	if (m->info.machine != EM_X86_64 && m->info.machine != EM_386)
-		return unavailable(ev, "recording on this machine is not supported");
-	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "in %s", gs_register_name(m, regno));
 }
 
 /* ---- the stack ---- */
@@ -132,11 +73,7 @@ static unsigned width_of(const struct gs_evaluation *ev, const struct gs_place_v
  * again. */
 static uint16_t extend(struct gs_evaluation *ev, const struct gs_place_value *type, uint16_t node)
 {
-	unsigned width = width_of(ev, type);
-
-	if (width >= 8)
-		return node;
-	return node1(ev, type->size && type->is_signed ? GS_OP_SEXT : GS_OP_ZEXT, width, node);
+	return gs_typed_extend(ev, type, node);
 }
 
 /* ---- memory ---- */
@@ -145,6 +82,25 @@ static bool is_own_frame(const struct gs_evaluation *ev, const struct gs_place_v
 {
 	/* Above are the return address and what the caller put there. */
 	return v->is_cfa && v->cfa_offset < -(int64_t)ev->c->m->info.pointer_size;
+}
+
+/* Any number of bytes up to eight, by powers of two; all targets are little-endian. */
+static uint16_t load_bytes(struct gs_evaluation *ev, uint16_t address, unsigned size)
+{
+	unsigned done = 0;
+	uint16_t result = GS_NODE_NONE, part;
+
+	while (done < size) {
+		unsigned n = size - done >= 8 ? 8 : size - done >= 4 ? 4 : size - done >= 2 ? 2 : 1;
+
+		part = node2(ev, GS_OP_ADD, 8, address, gs_plan_const(ev->plan, done));
+		part = node1(ev, GS_OP_LOAD, n, part);
+		if (done)
+			part = node2(ev, GS_OP_SHL, 8, part, gs_plan_const(ev->plan, done * 8));
+		result = done ? node2(ev, GS_OP_OR, 8, result, part) : part;
+		done += n;
+	}
+	return result;
 }
 
 static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value *result)
@@ -157,7 +113,9 @@ static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value 
 	addr = ev->stack[--ev->depth];
 	if (ev->callee)
 		return unavailable(ev, "memory that may have changed since the call");
-	if (size != 1 && size != 2 && size != 4 && size != 8)
+	if (ev->at_entry)
+		return unavailable(ev, "memory that may have changed since the entry");
+	if (size < 1 || size > 8)
 		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_deref of %u bytes", size);
 	if (ev->is_param && is_own_frame(ev, &addr)) {
 		switch (gs_prologue_read(ev, addr.cfa_offset, size, &node)) {
@@ -172,8 +130,7 @@ static bool load(struct gs_evaluation *ev, unsigned size, struct gs_place_value 
 			break;
 		}
 	}
-	node = node1(ev, GS_OP_LOAD, size, addr.node);
-	result->node = extend(ev, result, node);
+	result->node = extend(ev, result, load_bytes(ev, addr.node, size));
 	return push(ev, *result);
 }
 
@@ -187,101 +144,15 @@ uint16_t gs_image_address(struct gs_evaluation *ev, uint64_t addr)
 		     gs_plan_node(ev->plan, GS_OP_BIAS, 8, GS_NODE_NONE, GS_NODE_NONE, 0), node);
 }
 
-/*
- * x86's TLS variant II: the executable's block ends at the thread pointer. Libraries are reached
- * through a vector that the plan cannot walk.
- */
 static bool thread_local_address(struct gs_evaluation *ev)
 {
-	const struct gs_module *m = ev->c->m;
-	struct gs_place_value *v;
-	uint64_t block;
-	uint16_t base;
+	struct gs_place_value v = {0};
 
-	if (!need(ev, 1))
+	if (!need(ev, 1) || !gs_thread_local_address(ev, ev->stack[ev->depth - 1].node, &v.node))
 		return false;
-	if (!m->info.is_executable || !m->has_tls || m->tls_align == 0 ||
-	    (m->tls_align & (m->tls_align - 1)) || (m->tls_vaddr & (m->tls_align - 1)))
-		return unavailable(ev, "thread-local");
-	block = (m->tls_size + m->tls_align - 1) & ~(m->tls_align - 1);
-	v = &ev->stack[ev->depth - 1];
-	base = gs_plan_node(ev->plan, GS_OP_TLS_BASE, 8, GS_NODE_NONE, GS_NODE_NONE, 0);
-	base = node2(ev, GS_OP_ADD, 8, base, gs_plan_const(ev->plan, -(int64_t)block));
-	*v = (struct gs_place_value){.node = node2(ev, GS_OP_ADD, 8, base, v->node)};
-	v->node = extend(ev, v, v->node);
+	v.node = extend(ev, &v, v.node);
+	ev->stack[ev->depth - 1] = v;
 	return true;
-}
-
-/* ---- types of typed operations ---- */
-
-static bool base_type(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
-		      const char *what, struct gs_place_value *out)
-{
-	Dwarf_Die die;
-	Dwarf_Attribute at;
-	Dwarf_Word encoding;
-	int size;
-
-	if (!attr || dwarf_getlocation_die(attr, op, &die) != 0 ||
-	    !dwarf_attr(&die, DW_AT_encoding, &at) || dwarf_formudata(&at, &encoding) != 0)
-		return unavailable(ev, what);
-	size = dwarf_bytesize(&die);
-	if (size != 1 && size != 2 && size != 4 && size != 8)
-		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s to %s", what,
-				   dwarf_diename(&die) ? dwarf_diename(&die) : "an unknown type");
-	switch (encoding) {
-	case DW_ATE_signed:
-	case DW_ATE_signed_char:
-		out->is_signed = true;
-		break;
-	case DW_ATE_unsigned:
-	case DW_ATE_unsigned_char:
-	case DW_ATE_boolean:
-	case DW_ATE_address:
-	case DW_ATE_UTF:
-		out->is_signed = false;
-		break;
-	default:
-		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "%s to %s", what,
-				   dwarf_diename(&die) ? dwarf_diename(&die) : "an unknown type");
-	}
-	out->size = (uint8_t)size;
-	return true;
-}
-
-static bool convert(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
-		    bool reinterpret)
-{
-	struct gs_place_value type = {0}, *v;
-
-	if (!need(ev, 1))
-		return false;
-	v = &ev->stack[ev->depth - 1];
-	if (op->number && !base_type(ev, attr, op, "DW_OP_convert", &type))
-		return false;
-	if (reinterpret && width_of(ev, &type) != width_of(ev, v))
-		return unavailable(ev, "DW_OP_reinterpret to another size");
-	type.node = extend(ev, &type, v->node);
-	*v = type;
-	return true;
-}
-
-static bool typed_constant(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
-{
-	struct gs_place_value type = {0};
-	Dwarf_Attribute value;
-	Dwarf_Block block;
-
-	if (!base_type(ev, attr, op, "DW_OP_const_type", &type))
-		return false;
-	if (dwarf_getlocation_attr(attr, op, &value) != 0 || dwarf_formblock(&value, &block) != 0 ||
-	    block.length != type.size)
-		return unavailable(ev, "DW_OP_const_type");
-	type.node =
-		extend(ev, &type,
-		       gs_plan_const(ev->plan, (int64_t)gs_load_uint(block.data, block.length,
-								     ev->c->m->info.big_endian)));
-	return push(ev, type);
 }
 
 /* ---- arithmetic ---- */
@@ -298,7 +169,10 @@ static bool shift(struct gs_evaluation *ev, unsigned atom, const struct gs_place
 	}
 	/* The operand is taken for unsigned or signed by the operation, whatever its type. */
 	if (width < 8)
-		x = node1(ev, atom == DW_OP_shr ? GS_OP_ZEXT : GS_OP_SEXT, width, x);
+		x = extend(ev,
+			   &(struct gs_place_value){.size = (uint8_t)width,
+						    .is_signed = atom == DW_OP_shra},
+			   x);
 	*node = node2(ev, atom == DW_OP_shr ? GS_OP_SHR : GS_OP_SAR, width, x, b->node);
 	return true;
 }
@@ -383,6 +257,8 @@ static bool binary(struct gs_evaluation *ev, unsigned atom)
 		return false;
 	b = ev->stack[--ev->depth];
 	a = ev->stack[--ev->depth];
+	if (a.is_float || b.is_float)
+		return unavailable(ev, "arithmetic on floating-point numbers");
 	r = (struct gs_place_value){.size = a.size, .is_signed = a.is_signed};
 	if (atom >= DW_OP_eq && atom <= DW_OP_ne) {
 		r = (struct gs_place_value){.node = compare(ev, atom, a, b)};
@@ -406,6 +282,8 @@ static bool unary(struct gs_evaluation *ev, const Dwarf_Op *op)
 	if (!need(ev, 1))
 		return false;
 	v = &ev->stack[ev->depth - 1];
+	if (v->is_float)
+		return unavailable(ev, "arithmetic on floating-point numbers");
 	switch (op->atom) {
 	case DW_OP_plus_uconst:
 		v->cfa_offset += (int64_t)op->number;
@@ -421,7 +299,10 @@ static bool unary(struct gs_evaluation *ev, const Dwarf_Op *op)
 		v->is_cfa = false;
 		break;
 	default: /* DW_OP_abs: of a signed value, also of the generic type */
-		v->node = node1(ev, GS_OP_SEXT, width_of(ev, v), v->node);
+		v->node = extend(ev,
+				 &(struct gs_place_value){.size = (uint8_t)width_of(ev, v),
+							  .is_signed = true},
+				 v->node);
 		negated = node1(ev, GS_OP_NEG, 8, v->node);
 		v->node = gs_plan_select(
 			ev->plan, node2(ev, GS_OP_SLT, 8, v->node, gs_plan_const(ev->plan, 0)),
@@ -504,7 +385,7 @@ static bool push_typed_register(struct gs_evaluation *ev, Dwarf_Attribute *attr,
 	uint16_t reg;
 
 	if (!gs_register_node(ev, (unsigned)op->number, &reg) ||
-	    !base_type(ev, attr, op, "DW_OP_regval_type", &type))
+	    !gs_typed_base(ev, attr, op, "DW_OP_regval_type", &type))
 		return false;
 	type.node = extend(ev, &type, reg);
 	return push(ev, type);
@@ -514,26 +395,34 @@ static bool push_typed_register(struct gs_evaluation *ev, Dwarf_Attribute *attr,
  * kept. */
 static bool push_entry_value(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
 {
+	struct gs_evaluation in = *ev;
 	Dwarf_Attribute inner;
 	Dwarf_Op *ops;
 	size_t n;
-	unsigned regno, now;
 	uint16_t node;
+	bool good;
 
 	if (!attr || dwarf_getlocation_attr(attr, op, &inner) != 0 ||
-	    dwarf_getlocation(&inner, &ops, &n) != 0 || n != 1)
+	    dwarf_getlocation(&inner, &ops, &n) != 0 || n == 0)
 		return unavailable(ev, "DW_OP_entry_value");
-	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
-		regno = ops[0].atom - DW_OP_reg0;
-	else if (ops[0].atom == DW_OP_regx)
-		regno = (unsigned)ops[0].number;
+	in.at_entry = true;
+	in.nesting++;
+	in.depth = 0;
+	if (in.nesting > NESTING_MAX)
+		return unavailable(ev, "a location expression that refers to itself");
+	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		good = gs_register_node(&in, ops[0].atom - DW_OP_reg0, &node) &&
+		       push_node(&in, node);
+	else if (n == 1 && ops[0].atom == DW_OP_regx)
+		good = gs_register_node(&in, (unsigned)ops[0].number, &node) &&
+		       push_node(&in, node);
 	else
-		return unavailable(ev, "DW_OP_entry_value of an expression");
-	if ((gs_prologue_entry_value(ev->c, regno, &now) && gs_register_node(ev, now, &node)) ||
-	    gs_caller_value(ev, &(struct gs_passed){.regno = regno}, &node))
-		return push_node(ev, node);
-	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DW_OP_entry_value(%s)",
-			   gs_register_name(ev->c->m, regno));
+		good = gs_evaluate_ops(&in, &inner, ops, n);
+	ev->steps = in.steps;
+	if (good && in.depth)
+		return push(ev, in.stack[in.depth - 1]);
+	return gs_no_value(ev, in.status ? in.status : GS_STATUS_UNAVAILABLE, "%s",
+			   in.reason ? in.reason : "DW_OP_entry_value");
 }
 
 /* A parameter that the function no longer takes: what its caller would have passed. */
@@ -568,6 +457,65 @@ static bool push_indexed(struct gs_evaluation *ev, Dwarf_Attribute *attr, const 
 	return push_node(ev, gs_plan_const(ev->plan, (int64_t)word));
 }
 
+/* ---- other entries' locations ---- */
+
+static bool call(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	Dwarf_Die die;
+	Dwarf_Attribute at;
+	Dwarf_Op *ops;
+	size_t n;
+	bool good;
+
+	if (!attr || dwarf_getlocation_die(attr, op, &die) != 0)
+		return unavailable(ev, "DW_OP_call");
+	/* An entry without a location: the call has no effect. */
+	if (!dwarf_attr_integrate(&die, DW_AT_location, &at))
+		return true;
+	if (dwarf_getlocation_addr(&at, ev->c->pc, &ops, &n, 1) != 1)
+		return unavailable(ev, "DW_OP_call");
+	if (++ev->nesting > NESTING_MAX)
+		return unavailable(ev, "a location expression that refers to itself");
+	good = gs_evaluate_ops(ev, &at, ops, n);
+	ev->nesting--;
+	return good;
+}
+
+/* The value of another variable, of the size of an address (lengths of arrays, by gcc). */
+static bool push_variable(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
+{
+	struct gs_evaluation in = *ev;
+	Dwarf_Die die, type;
+	Dwarf_Attribute at;
+	Dwarf_Op *ops;
+	size_t n;
+	uint16_t node;
+	int size = 0;
+	bool is_value, good;
+
+	if (!attr || dwarf_getlocation_die(attr, op, &die) != 0 ||
+	    !dwarf_attr_integrate(&die, DW_AT_location, &at) ||
+	    dwarf_getlocation_addr(&at, ev->c->pc, &ops, &n, 1) != 1 || n == 0 ||
+	    ++in.nesting > NESTING_MAX)
+		return unavailable(ev, "DW_OP_GNU_variable_value: the variable has no value here");
+	in.depth = 0;
+	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		return gs_register_node(ev, ops[0].atom - DW_OP_reg0, &node) && push_node(ev, node);
+	is_value = ops[n - 1].atom == DW_OP_stack_value;
+	if (dwarf_attr_integrate(&die, DW_AT_type, &at) && dwarf_formref_die(&at, &type) &&
+	    dwarf_peel_type(&type, &type) == 0)
+		size = dwarf_bytesize(&type);
+	dwarf_attr_integrate(&die, DW_AT_location, &at);
+	good = gs_evaluate_ops(&in, &at, ops, is_value ? n - 1 : n) && in.depth &&
+	       (is_value ||
+		(size > 0 && size <= 8 && load(&in, (unsigned)size, &(struct gs_place_value){0})));
+	ev->steps = in.steps;
+	if (!good)
+		return gs_no_value(ev, in.status ? in.status : GS_STATUS_UNAVAILABLE, "%s",
+				   in.reason ? in.reason : "DW_OP_GNU_variable_value");
+	return push_node(ev, in.stack[in.depth - 1].node);
+}
+
 /* ---- one operation ---- */
 
 static bool step_rest(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op)
@@ -580,17 +528,17 @@ static bool step_rest(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwa
 		return push_typed_register(ev, attr, op);
 	case DW_OP_deref_type:
 	case DW_OP_GNU_deref_type:
-		return base_type(ev, attr, op, "DW_OP_deref_type", &type) &&
+		return gs_typed_base(ev, attr, op, "DW_OP_deref_type", &type) &&
 		       load(ev, (unsigned)op->number, &type);
 	case DW_OP_const_type:
 	case DW_OP_GNU_const_type:
-		return typed_constant(ev, attr, op);
+		return gs_typed_constant(ev, attr, op, &type) && push(ev, type);
 	case DW_OP_convert:
 	case DW_OP_GNU_convert:
-		return convert(ev, attr, op, false);
+		return gs_typed_convert(ev, attr, op, false);
 	case DW_OP_reinterpret:
 	case DW_OP_GNU_reinterpret:
-		return convert(ev, attr, op, true);
+		return gs_typed_convert(ev, attr, op, true);
 	case DW_OP_entry_value:
 	case DW_OP_GNU_entry_value:
 		return push_entry_value(ev, attr, op);
@@ -600,15 +548,22 @@ static bool step_rest(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwa
 	case DW_OP_implicit_pointer:
 	case DW_OP_GNU_implicit_pointer:
 		return unavailable(ev, "DW_OP_implicit_pointer: the pointer was optimised out");
-	case DW_OP_bra:
-	case DW_OP_skip:
-		return unavailable(ev, "DW_OP_bra");
+	case DW_OP_call2:
+	case DW_OP_call4:
+	case DW_OP_call_ref:
+		return call(ev, attr, op);
+	case DW_OP_xderef:
+	case DW_OP_xderef_size:
+	case DW_OP_xderef_type:
+		return unavailable(ev, "DW_OP_xderef: memory of another address space");
+	case DW_OP_push_object_address:
+		return unavailable(ev, "DW_OP_push_object_address: no object is being described");
 	case DW_OP_GNU_parameter_ref:
 		return push_parameter(ev, attr, op);
 	case DW_OP_GNU_variable_value:
-	case DW_OP_GNU_uninit:
-		return unavailable(ev, op->atom == DW_OP_GNU_uninit ? "uninitialised"
-								    : "DW_OP_GNU_variable_value");
+		return push_variable(ev, attr, op);
+	case DW_OP_GNU_uninit: /* only says that nothing may have been stored there yet */
+		return true;
 	default:
 		return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "DWARF operation 0x%x", op->atom);
 	}
@@ -665,15 +620,101 @@ static bool step(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op
 	return step_rest(ev, attr, op);
 }
 
+/* ---- control ---- */
+
+struct code {
+	Dwarf_Attribute *attr;
+	const Dwarf_Op *ops;
+	size_t n;
+};
+
+static bool run(struct gs_evaluation *ev, const struct code *code, size_t at);
+
+/* Where a branch leads: an operation, or the end. */
+static bool target_of(const struct code *code, size_t at, size_t *to)
+{
+	uint64_t want = code->ops[at].offset + 3 + (uint64_t)(int16_t)code->ops[at].number;
+
+	for (*to = 0; *to < code->n; ++*to)
+		if (code->ops[*to].offset == want)
+			return true;
+	return want > code->ops[code->n - 1].offset;
+}
+
+/* Both ways, each to the end of the expression; the plan chooses between the two results. */
+static bool both_ways(struct gs_evaluation *ev, const struct code *code, size_t next, size_t to,
+		      uint16_t condition)
+{
+	struct gs_evaluation *other GS_CLEANUP_FREE = NULL;
+	struct gs_place_value *a, *b;
+
+	if (++ev->forks > FORKS_MAX)
+		return unavailable(ev, "a location expression with too many branches");
+	other = gs_malloc(sizeof(*other));
+	*other = *ev;
+	if (!run(ev, code, next))
+		return false;
+	other->steps = ev->steps;
+	other->forks = ev->forks;
+	if (!run(other, code, to)) {
+		ev->status = other->status;
+		ev->reason = other->reason;
+		return false;
+	}
+	ev->steps = other->steps;
+	ev->forks = other->forks;
+	if (!ev->depth || !other->depth)
+		return unavailable(ev, "a damaged location expression");
+	a = &ev->stack[ev->depth - 1];
+	b = &other->stack[other->depth - 1];
+	if (a->size != b->size || a->is_signed != b->is_signed || a->is_float != b->is_float)
+		return unavailable(ev, "a location expression with results of two types");
+	a->node = gs_plan_select(ev->plan, condition, b->node, a->node);
+	a->is_cfa = false;
+	return true;
+}
+
+static bool run(struct gs_evaluation *ev, const struct code *code, size_t at)
+{
+	while (at < code->n) {
+		unsigned atom = code->ops[at].atom;
+		uint16_t condition;
+		size_t to;
+
+		if (++ev->steps > STEPS_MAX)
+			return unavailable(ev, "a location expression that is too long");
+		if (atom != DW_OP_bra && atom != DW_OP_skip) {
+			if (!step(ev, code->attr, &code->ops[at++]))
+				return false;
+			continue;
+		}
+		if (!target_of(code, at, &to))
+			return unavailable(ev, "a damaged location expression");
+		if (atom == DW_OP_skip) {
+			at = to;
+			continue;
+		}
+		if (!need(ev, 1))
+			return false;
+		condition = ev->stack[--ev->depth].node;
+		if (condition < ev->plan->nnodes && ev->plan->nodes[condition].op == GS_OP_CONST) {
+			at = ev->plan->nodes[condition].imm ? to : at + 1;
+			continue;
+		}
+		if (to <= at)
+			return unavailable(ev, "DW_OP_bra: a loop that only the values end");
+		return both_ways(ev, code, at + 1, to, condition);
+	}
+	return true;
+}
+
 bool gs_evaluate_ops(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *ops,
 		     size_t nops)
 {
-	for (size_t i = 0; i < nops; i++) {
-		if (++ev->steps > STEPS_MAX)
-			return unavailable(ev, "a location expression that is too long");
-		if (!step(ev, attr, &ops[i]))
-			return false;
-	}
+	struct code code = {attr, ops, nops};
+
+	if (nops && !run(ev, &code, 0))
+		return false;
 	if (ev->depth && ev->stack[ev->depth - 1].node == GS_NODE_NONE)
 		return unavailable(ev, "the capture plan is full");
 	return true;

@@ -354,6 +354,7 @@ struct gs_place_value {
 	uint16_t node;
 	uint8_t size; /* of a typed value; 0: the generic type */
 	bool is_signed;
+	bool is_float; /* node: its bits */
 	bool is_cfa; /* it is the canonical frame address plus cfa_offset */
 	int64_t cfa_offset;
 };
@@ -361,7 +362,8 @@ struct gs_evaluation {
 	struct gs_context *c;
 	struct gs_plan *plan;
 	struct gs_place_value stack[64];
-	unsigned depth, nesting, steps;
+	unsigned depth, nesting, steps, forks;
+	bool at_entry; /* registers are asked for as they were at the function's entry */
 	bool is_param; /* own frame memory is read as the prologue left it */
 	Dwarf_Die *frame_die;
 	struct gs_evaluation *callee; /* this is in the frame that called it; NULL: at the probe */
@@ -383,6 +385,24 @@ bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
 bool gs_frame_caller_register(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 /* A link-time address in the module's image. */
 uint16_t gs_image_address(struct gs_evaluation *ev, uint64_t addr);
+
+/* ---- dwarf_typed.c ---- */
+
+/* The base type that OP names; WHAT is the operation, for the reason. */
+bool gs_typed_base(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		   const char *what, struct gs_place_value *out);
+/* Node cut to the type's width (any from 1 to 8 bytes) and extended by its sign. */
+uint16_t gs_typed_extend(struct gs_evaluation *ev, const struct gs_place_value *type,
+			 uint16_t node);
+bool gs_typed_convert(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		      bool reinterpret);
+bool gs_typed_constant(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dwarf_Op *op,
+		       struct gs_place_value *out);
+
+/* ---- dwarf_tls.c ---- */
+
+/* Of the thread-local at OFFSET in the module's block. */
+bool gs_thread_local_address(struct gs_evaluation *ev, uint16_t offset, uint16_t *node);
 
 /* ---- dwarf_caller.c ---- */
 

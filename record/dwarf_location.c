@@ -184,6 +184,31 @@ static void implicit_location(struct query *q, const Dwarf_Op *op, struct gs_loc
 		.kind = GS_LOC_BYTES, .bytes = block.data, .nbytes = (uint32_t)block.length};
 }
 
+/* The compiler dropped the pointer, and tells what it would lead to. */
+static void implicit_pointer(struct query *q, const Dwarf_Op *op, struct gs_location *out)
+{
+	struct gs_variable *var;
+	Dwarf_Die die;
+	struct gs_error *err;
+
+	set_absent(out, GS_STATUS_UNAVAILABLE, "a pointer that was optimised out");
+	if (dwarf_getlocation_die(&q->attr, op, &die) != 0)
+		return;
+	var = gs_arena_alloc(&q->m->arena, sizeof(*var));
+	err = gs_variable_from_die(q->m, &die, &q->known->frame,
+				   dwarf_tag(&die) == DW_TAG_formal_parameter ? GS_VAR_PARAM : 0,
+				   var);
+	if (err) {
+		gs_error_free(err);
+		return;
+	}
+	out->pointee = var;
+	out->pointee_offset = (int64_t)op->number2;
+	out->reason =
+		gs_arena_printf(&q->m->arena, "a pointer that was optimised out, to %s%s%s",
+				*var->name ? "`" : "a constant", var->name, *var->name ? "'" : "");
+}
+
 static void computed_location(struct query *q, const Dwarf_Op *ops, size_t n, uint64_t size,
 			      struct gs_location *out)
 {
@@ -222,6 +247,8 @@ static void simple_location(struct query *q, const Dwarf_Op *ops, size_t n, uint
 		register_location(q, atom - DW_OP_reg0, size, out);
 	else if (n == 1 && atom == DW_OP_regx)
 		register_location(q, (unsigned)ops[0].number, size, out);
+	else if (n == 1 && (atom == DW_OP_implicit_pointer || atom == DW_OP_GNU_implicit_pointer))
+		implicit_pointer(q, &ops[0], out);
 	else if (atom == DW_OP_implicit_value)
 		implicit_location(q, &ops[0], out);
 	else
@@ -251,8 +278,13 @@ static bool add_located_piece(struct query *q, const struct gs_location *l, uint
 {
 	struct gs_location_piece *p;
 
-	if (l->kind == GS_LOC_ABSENT)
-		return add_absent_piece(q, offset, size, l->status, l->reason);
+	if (l->kind == GS_LOC_ABSENT) {
+		if (!add_absent_piece(q, offset, size, l->status, l->reason))
+			return false;
+		q->pieces[q->npieces - 1].pointee = l->pointee;
+		q->pieces[q->npieces - 1].pointee_offset = l->pointee_offset;
+		return true;
+	}
 	if (l->kind == GS_LOC_VALUE && size > 8)
 		return add_absent_piece(q, offset, size, GS_STATUS_UNAVAILABLE,
 					"a part larger than a register");
@@ -266,6 +298,14 @@ static bool add_located_piece(struct query *q, const struct gs_location *l, uint
 	p->node = l->node;
 	p->bytes = l->bytes;
 	return true;
+}
+
+static bool has_pointee(const struct query *q)
+{
+	for (size_t i = 0; i < q->npieces; i++)
+		if (q->pieces[i].pointee)
+			return true;
+	return false;
 }
 
 static void piece_location(struct query *q, const Dwarf_Op *ops, size_t n, struct gs_location *out)
@@ -301,7 +341,7 @@ static void piece_location(struct query *q, const Dwarf_Op *ops, size_t n, struc
 	q->is_param = is_param;
 	if (!good)
 		set_absent(out, GS_STATUS_UNAVAILABLE, "in too many parts");
-	else if (all_of_kind(q, GS_LOC_ABSENT))
+	else if (all_of_kind(q, GS_LOC_ABSENT) && !has_pointee(q))
 		set_absent(out, q->pieces[0].status, q->pieces[0].reason);
 	else
 		*out = (struct gs_location){

@@ -14,6 +14,8 @@ struct planner {
 	const struct gs_expansion *x;
 	struct gs_notes *notes;
 	uint32_t index; /* of the item being planned */
+	struct gs_object
+		*objects; /* of the items, as far as they are roots or dropped pointers' targets */
 };
 
 static void note(struct planner *p, uint32_t offset, uint32_t size, unsigned status,
@@ -191,7 +193,7 @@ static bool has_unknown_length(const struct planner *p, const struct gs_want *wa
 		GS_TYPE_COUNT_UNKNOWN) != 0;
 }
 
-static void plan_object(struct planner *p, struct gs_want *want, const struct gs_object *obj)
+static void plan_located(struct planner *p, struct gs_want *want, const struct gs_object *obj)
 {
 	const struct gs_shape *shape = &p->x->shapes[p->index];
 	struct gs_plan_item *item = item_of(p);
@@ -224,6 +226,12 @@ static void plan_object(struct planner *p, struct gs_want *want, const struct gs
 	} else {
 		plan_parts(p, want, obj);
 	}
+}
+
+static void plan_object(struct planner *p, struct gs_want *want, const struct gs_object *obj)
+{
+	p->objects[p->index] = *obj;
+	plan_located(p, want, obj);
 }
 
 static struct gs_error *constant_float(struct planner *p, struct gs_want *want)
@@ -378,13 +386,52 @@ static void plan_content(struct planner *p)
 	gs_content_plan(p->l, schema, shape, item);
 }
 
+/* What a pointer leads to that the compiler dropped: found without it. */
+static void plan_dropped(struct planner *p, const struct gs_object *obj)
+{
+	struct gs_plan_item *item = item_of(p);
+	bool is_string = p->x->shapes[p->index].kind == GS_SHAPE_STRING;
+
+	p->objects[p->index] = *obj;
+	if (obj->kind == GS_OBJECT_ABSENT) {
+		set_absent(p, NULL, obj->status, obj->reason);
+	} else if (obj->kind == GS_OBJECT_MEMORY) {
+		item->kind = is_string ? GS_ITEM_STRING : GS_ITEM_MEMORY;
+		item->node = obj->node;
+	} else if (is_string) {
+		set_absent(p, NULL, GS_STATUS_UNAVAILABLE, "text that is not in memory");
+	} else if (item->size > COMPOSITE_MAX) {
+		set_absent(p, NULL, GS_STATUS_UNAVAILABLE,
+			   "too large to be put together from parts");
+	} else {
+		plan_parts(p, NULL, obj);
+	}
+}
+
+static bool is_dropped_pointer(struct planner *p, const struct gs_meta_item *child,
+			       struct gs_object *target)
+{
+	struct gs_object pointer = p->objects[child->parent];
+
+	if (pointer.kind == GS_OBJECT_MEMORY)
+		return false;
+	pointer = gs_object_at(p->l, &pointer, child->parent_offset);
+	return gs_object_pointee(p->l, &pointer, target);
+}
+
 static void plan_child(struct planner *p)
 {
+	struct gs_object target;
 	const struct gs_meta_item *schema = &p->x->items[p->index];
 	struct gs_plan *plan = p->l->plan;
 	unsigned size = p->l->site->pointer_size;
 	struct gs_plan_item *item = item_of(p);
 
+	if (p->x->shapes[p->index].kind != GS_SHAPE_CONTENT &&
+	    is_dropped_pointer(p, schema, &target)) {
+		plan_dropped(p, &target);
+		return;
+	}
 	item->parent = (uint16_t)schema->parent;
 	if (p->x->shapes[p->index].kind == GS_SHAPE_CONTENT) {
 		plan_content(p);
@@ -407,6 +454,9 @@ struct gs_error *gs_items_plan(struct gs_lower *l, struct gs_want *wants,
 			       const struct gs_expansion *x, struct gs_notes *notes)
 {
 	struct planner p = {.l = l, .wants = wants, .x = x, .notes = notes};
+
+	/* All zero: in memory. */
+	p.objects = gs_arena_alloc(&l->site->r->arena, (x->n + 1) * sizeof(*p.objects));
 
 	for (p.index = 0; p.index < x->n; p.index++) {
 		struct gs_plan_item *item = gs_plan_item(l->plan);

@@ -65,6 +65,8 @@ static void location_object(struct gs_lower *l, const struct gs_location *loc,
 		return;
 	case GS_LOC_ABSENT:
 		*obj = absent_object(loc->status, loc->reason);
+		obj->pointee = loc->pointee;
+		obj->pointee_offset = loc->pointee_offset;
 		return;
 	}
 	*obj = absent_object(GS_STATUS_UNAVAILABLE, "its location is of an unknown kind");
@@ -183,12 +185,43 @@ struct gs_object gs_object_at(struct gs_lower *l, const struct gs_object *obj, u
 	struct gs_object part = *obj;
 
 	part.bit_offset = part.bit_size = 0;
+	if (offset)
+		part.pointee = NULL;
 	if (obj->kind == GS_OBJECT_MEMORY)
 		part.node = gs_plan_node(l->plan, GS_OP_ADD, 8, obj->node,
 					 gs_plan_const(l->plan, (int64_t)offset), 0);
 	else if (obj->kind == GS_OBJECT_PARTS)
 		part.offset = obj->offset + offset;
 	return part;
+}
+
+static const struct gs_location_piece *part_at(const struct gs_object *obj, uint64_t at)
+{
+	for (size_t i = 0; i < obj->nparts; i++)
+		if (at >= obj->parts[i].offset && at - obj->parts[i].offset < obj->parts[i].size)
+			return &obj->parts[i];
+	return NULL;
+}
+
+bool gs_object_pointee(struct gs_lower *l, const struct gs_object *obj, struct gs_object *out)
+{
+	const struct gs_variable *var = obj->kind == GS_OBJECT_ABSENT ? obj->pointee : NULL;
+	int64_t offset = obj->pointee_offset;
+	const struct gs_location_piece *part;
+
+	if (obj->kind == GS_OBJECT_PARTS && (part = part_at(obj, obj->offset)) &&
+	    part->kind == GS_LOC_ABSENT && part->offset == obj->offset) {
+		var = part->pointee;
+		offset = part->pointee_offset;
+	}
+	if (!var)
+		return false;
+	variable_object(l, var, out);
+	if (offset < 0 && out->kind == GS_OBJECT_PARTS)
+		*out = absent_object(GS_STATUS_UNAVAILABLE, "before the object that it points to");
+	else
+		*out = gs_object_at(l, out, (uint64_t)offset);
+	return true;
 }
 
 /* One aligned power of two of bytes at an address. */
@@ -198,14 +231,6 @@ static uint16_t load_memory(struct gs_lower *l, uint16_t address, uint64_t offse
 				   gs_plan_const(l->plan, (int64_t)offset), 0);
 
 	return gs_plan_node(l->plan, GS_OP_LOAD, size, at, GS_NODE_NONE, 0);
-}
-
-static const struct gs_location_piece *part_at(const struct gs_object *obj, uint64_t at)
-{
-	for (size_t i = 0; i < obj->nparts; i++)
-		if (at >= obj->parts[i].offset && at - obj->parts[i].offset < obj->parts[i].size)
-			return &obj->parts[i];
-	return NULL;
 }
 
 static uint16_t load_bytes(struct gs_lower *l, const struct gs_location_piece *part, uint64_t at,
@@ -335,6 +360,59 @@ uint16_t gs_object_value(struct gs_lower *l, const struct gs_object *obj, gs_typ
 
 /* ---- lvalues ---- */
 
+static bool is_pointer(const struct gs_lower *l, const struct gs_expr *e)
+{
+	return gs_type_get(l->types, gs_type_strip(l->types, e->type))->kind == GS_KIND_POINTER;
+}
+
+static bool known_pointer(struct gs_lower *l, const struct gs_expr *e, struct gs_object *obj);
+
+/* `p + n' and `p - n', n a constant. */
+static bool moved_pointer(struct gs_lower *l, const struct gs_expr *e, struct gs_object *obj)
+{
+	int64_t size, n;
+
+	if (!is_pointer(l, e->a) || !e->b->is_constant || !known_pointer(l, e->a, obj))
+		return false;
+	size = (int64_t)gs_type_size(
+		l->types, gs_type_get(l->types, gs_type_strip(l->types, e->a->type))->target);
+	n = (int64_t)((uint64_t)e->b->number * (uint64_t)(size ? size : 1));
+	if (e->op == GS_OPR_SUB)
+		n = (int64_t)(0 - (uint64_t)n);
+	if (obj->kind == GS_OBJECT_PARTS && (int64_t)obj->offset + n < 0)
+		*obj = absent_object(GS_STATUS_UNAVAILABLE, "before the object that it points to");
+	else
+		*obj = gs_object_at(l, obj, (uint64_t)n);
+	return true;
+}
+
+/* The object that the pointer E leads to, when E itself is one that the compiler dropped. */
+static bool known_pointer(struct gs_lower *l, const struct gs_expr *e, struct gs_object *obj)
+{
+	struct gs_lower before = *l;
+	struct gs_object pointer;
+	struct gs_error *err;
+
+	if (!is_pointer(l, e) || e->is_constant)
+		return false;
+	if (e->kind == GS_EXPR_BINARY && (e->op == GS_OPR_ADD || e->op == GS_OPR_SUB))
+		return moved_pointer(l, e, obj);
+	if (e->kind == GS_EXPR_CAST && e->a && is_pointer(l, e->a))
+		return known_pointer(l, e->a, obj);
+	if (!e->is_lvalue)
+		return false;
+	err = gs_lower_object(l, e, &pointer);
+	l->absent = before.absent;
+	l->absent_name = before.absent_name;
+	l->absent_reason = before.absent_reason;
+	l->absent_var = before.absent_var;
+	if (err) {
+		gs_error_free(err);
+		return false;
+	}
+	return gs_object_pointee(l, &pointer, obj);
+}
+
 static struct gs_error *name_object(struct gs_lower *l, const struct gs_expr *e,
 				    struct gs_object *obj)
 {
@@ -360,12 +438,12 @@ static struct gs_error *member_object(struct gs_lower *l, const struct gs_expr *
 	uint64_t byte = e->bit_offset / 8;
 	struct gs_object base;
 
-	if (e->arrow) {
+	if (e->arrow && !known_pointer(l, e->a, &base)) {
 		uint16_t pointer;
 
 		GS_TRY(gs_lower_scalar(l, e->a, &pointer));
 		base = memory_object(pointer);
-	} else {
+	} else if (!e->arrow) {
 		GS_TRY(gs_lower_object(l, e->a, &base));
 	}
 	*obj = gs_object_at(l, &base, byte);
@@ -399,7 +477,7 @@ static struct gs_error *index_object(struct gs_lower *l, const struct gs_expr *e
 
 	if (is_array(l, e->a->type)) {
 		GS_TRY(gs_lower_object(l, e->a, &base));
-	} else {
+	} else if (!known_pointer(l, e->a, &base)) {
 		uint16_t pointer;
 
 		GS_TRY(gs_lower_scalar(l, e->a, &pointer));
@@ -435,6 +513,8 @@ static struct gs_error *deref_object(struct gs_lower *l, const struct gs_expr *e
 	/* *&x is x, wherever it is. */
 	if (e->a->kind == GS_EXPR_UNARY && e->a->op == GS_OPR_ADDR)
 		return gs_lower_object(l, e->a->a, obj);
+	if (known_pointer(l, e->a, obj))
+		return NULL;
 	GS_TRY(gs_lower_scalar(l, e->a, &pointer));
 	*obj = memory_object(pointer);
 	return NULL;
@@ -472,9 +552,10 @@ static struct gs_error *base_address(struct gs_lower *l, const struct gs_expr *e
 {
 	struct gs_object obj;
 
-	if (!as_array)
+	if (!as_array && !known_pointer(l, e, &obj))
 		return gs_lower_scalar(l, e, address);
-	GS_TRY(gs_lower_object(l, e, &obj));
+	if (as_array)
+		GS_TRY(gs_lower_object(l, e, &obj));
 	if (obj.kind == GS_OBJECT_MEMORY)
 		*address = obj.node;
 	else if (obj.kind == GS_OBJECT_ABSENT)

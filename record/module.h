@@ -196,6 +196,9 @@ struct gs_location_piece {
 	const uint8_t *bytes;
 	uint8_t status;
 	const char *reason;
+	/* ABSENT: a pointer that the program does not have, to byte pointee_offset of this. */
+	const struct gs_variable *pointee;
+	int64_t pointee_offset;
 };
 struct gs_location {
 	enum gs_location_kind kind;
@@ -206,9 +209,11 @@ struct gs_location {
 	struct gs_location_piece
 		*pieces; /* ascending, covering the object; in the module's arena */
 	size_t npieces;
-	uint8_t status;	    /* ABSENT: OPTIMIZED_OUT or UNAVAILABLE */
-	const char *reason; /* "in xmm0", "DW_OP_entry_value(rdi)", "" */
-	const char *where;  /* "rdi", "[rbp-20]", "0x4010 + bias": for --dry-run */
+	uint8_t status;			   /* ABSENT: OPTIMIZED_OUT or UNAVAILABLE */
+	const char *reason;		   /* "in xmm0", "DW_OP_entry_value(rdi)", "" */
+	const struct gs_variable *pointee; /* as of a piece, in the module's arena */
+	int64_t pointee_offset;
+	const char *where; /* "rdi", "[rbp-20]", "0x4010 + bias": for --dry-run */
 };
 /*
  * Lowers the location at the pc into nodes of PLAN. Never guesses: what it cannot evaluate exactly

@@ -142,6 +142,9 @@ struct gs_object {
 		bit_size; /* a bit-field, from the object's first byte on; bit_size 0: not one */
 	uint8_t status;
 	const char *reason; /* ABSENT */
+	/* ABSENT: a pointer that the compiler dropped, to byte pointee_offset of a known object */
+	const struct gs_variable *pointee;
+	int64_t pointee_offset;
 };
 
 struct gs_lower {
@@ -172,6 +175,8 @@ uint16_t gs_object_value(struct gs_lower *l, const struct gs_object *obj, gs_typ
 /* SIZE (1..8) bytes at OFFSET of the object, zero-extended. */
 uint16_t gs_object_bytes(struct gs_lower *l, const struct gs_object *obj, uint64_t offset,
 			 unsigned size);
+/* What the pointer OBJ leads to, when it is one that the compiler dropped and described. */
+bool gs_object_pointee(struct gs_lower *l, const struct gs_object *obj, struct gs_object *out);
 /* The part of an object at byte OFFSET. */
 struct gs_object gs_object_at(struct gs_lower *l, const struct gs_object *obj, uint64_t offset);
 /* Notes an absence; gives an ABSENT node. */

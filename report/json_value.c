@@ -192,6 +192,10 @@ static void json_open(struct gs_walk *w, const struct gs_node *node)
 		gs_buf_putc(j->out, '[');
 		break;
 	case GS_NODE_FOLLOWED:
+		if (node->leaf->kind == GS_LEAF_ABSENT) {
+			gs_buf_puts(j->out, "{\"@\":null");
+			break;
+		}
 		gs_buf_puts(j->out, "{\"@\":\"");
 		gs_put_hex(j->out, node->leaf->bits);
 		gs_buf_putc(j->out, '"');

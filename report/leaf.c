@@ -142,7 +142,7 @@ static bool string_pointer(struct gs_event *ev, const struct gs_value *v, struct
 	leaf->value = pointee;
 	leaf->size = 1;
 	/* Why the pointer is not there is why its string is not. */
-	if (ev->batch && !gs_status_has_data(v->status)) {
+	if (ev->batch && !gs_status_has_data(v->status) && !gs_status_has_data(pointee->status)) {
 		leaf->value = v;
 		return absent(leaf);
 	}

@@ -438,6 +438,12 @@ static void text_open(struct gs_walk *w, const struct gs_node *node)
 		gs_buf_putc(out, '{');
 		break;
 	case GS_NODE_FOLLOWED:
+		if (node->leaf->kind == GS_LEAF_ABSENT) {
+			if (whole)
+				put_type_prefix(w, node->value->type);
+			gs_buf_puts(out, "<synthetic pointer>: ");
+			break;
+		}
 		put_pointer(w, node->leaf, node->value->type, whole);
 		gs_buf_puts(out, ": ");
 		break;
@@ -445,7 +451,10 @@ static void text_open(struct gs_walk *w, const struct gs_node *node)
 		if (whole)
 			put_type_prefix(w, node->value->type);
 		gs_buf_putc(out, '@');
-		gs_put_hex(out, node->leaf->bits);
+		if (node->leaf->kind == GS_LEAF_ABSENT)
+			gs_buf_puts(out, "<synthetic pointer>");
+		else
+			gs_put_hex(out, node->leaf->bits);
 		gs_buf_puts(out, ": ");
 		break;
 	case GS_NODE_CONTAINER:

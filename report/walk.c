@@ -271,7 +271,7 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 			       .leaf = leaf};
 
 	if ((kind != GS_KIND_POINTER && !reference) ||
-	    (leaf->kind != GS_LEAF_POINTER && !(leaf->kind == GS_LEAF_ABSENT && expand)) ||
+	    (leaf->kind != GS_LEAF_POINTER && leaf->kind != GS_LEAF_ABSENT) ||
 	    gs_type_is_char_pointer(w->event->source.types, v->type))
 		return false; /* a leaf: what hangs on a char pointer is its string */
 	if (!w->event->source.follow(w->event->source.ctx, v->item, v->item_offset, &pointee)) {
@@ -287,13 +287,16 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 			return true;
 		}
 	}
+	/* What a pointer that the compiler dropped leads to can be known all the same. */
+	if (leaf->kind == GS_LEAF_ABSENT && !expand && !gs_status_has_data(pointee.status))
+		return false;
 	if (leaf->kind == GS_LEAF_POINTER && leaf->bits == 0 && !reference && !expand)
 		return false;
 	if (leaf->kind == GS_LEAF_ABSENT && !gs_status_has_data(pointee.status)) {
 		pointee.status = leaf->value->status;
 		pointee.reason = leaf->value->reason;
 	}
-	if (!reference && expand) {
+	if ((!reference && expand) || (leaf->kind == GS_LEAF_ABSENT && !expand)) {
 		push_name(w, "@");
 		gs_walk_mark(w, leaf->value);
 		w->ops->open(w, &node);

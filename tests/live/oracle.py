@@ -17,6 +17,8 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.chdir(TOP)
+RECORD = os.environ.get("GS_RECORD", "./gs-record")
+REPORT = os.environ.get("GS_REPORT", "./gs-report")
 SOURCE = "tests/fixtures/values.c"
 CALLS = "4"
 PIE_BIAS = 0x555555554000
@@ -33,7 +35,7 @@ def marked_lines():
 
 def run_gs(binary, probes, directory):
     data = os.path.join(directory, "gs.data")
-    command = ["./gs-record", "-q", "-o", data]
+    command = [RECORD, "-q", "-o", data]
     for p in probes:
         command += ["-e", p]
     # The same address space as under gdb: no randomisation, the same environment.
@@ -41,7 +43,7 @@ def run_gs(binary, probes, directory):
     done = subprocess.run(command, env=child_env(), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    report = subprocess.run(["./gs-report", "--json", "--addr", data], capture_output=True, text=True)
+    report = subprocess.run([REPORT, "--json", "--addr", data], capture_output=True, text=True)
     if report.returncode:
         raise RuntimeError(report.stderr)
     return [json.loads(line, parse_float=lambda s: {"?f": s}) for line in report.stdout.splitlines()]

@@ -122,9 +122,46 @@ static void test_what_has_no_counterpart_is_named(void)
 {
 	CHECK_ABSENT("DW_OP_entry_value", OP(entry_value));
 	CHECK_ABSENT("DW_OP_implicit_pointer", OP(implicit_pointer));
-	CHECK_ABSENT("DW_OP_bra", LIT(1), OPN(bra, 1));
+	CHECK_ABSENT("DW_OP_xderef", LIT(1), LIT(1), OP(xderef));
+	CHECK_ABSENT("push_object_address", OP(push_object_address));
 	CHECK_ABSENT("DW_OP_convert", LIT(1), OPN(convert, 77));
 	CHECK_ABSENT("0xe8", {0xe8, 0, 0, 0});
+}
+
+#define AT(where, o, n)                              \
+	{                                            \
+		DW_OP_##o, (Dwarf_Word)(n), 0, where \
+	}
+
+static void test_branches(void)
+{
+	/* rdi has its top bit set: below 0 is 11, else 22. */
+	CHECK_EXPR(11, AT(0, breg5, 0), AT(3, lit0, 0), AT(4, lt, 0), AT(5, bra, 4),
+		   AT(8, lit22, 0), AT(9, skip, 1), AT(12, lit11, 0));
+	CHECK_EXPR(22, AT(0, breg0, 0), AT(3, lit0, 0), AT(4, lt, 0), AT(5, bra, 4),
+		   AT(8, lit22, 0), AT(9, skip, 1), AT(12, lit11, 0));
+	/* A loop with a constant count: 5 doublings of rax. */
+	CHECK_EXPR(0xaaaall * 32, AT(0, breg0, 0), AT(3, lit5, 0), AT(4, swap, 0), AT(5, dup, 0),
+		   AT(6, plus, 0), AT(7, swap, 0), AT(8, lit1, 0), AT(9, minus, 0), AT(10, dup, 0),
+		   AT(11, bra, -10), AT(14, drop, 0));
+	CHECK_ABSENT("a loop", AT(0, breg0, 0), AT(3, dup, 0), AT(4, bra, -4));
+	CHECK_ABSENT("too long", AT(0, lit1, 0), AT(1, skip, -3));
+	CHECK_ABSENT("damaged", AT(0, lit1, 0), AT(1, bra, -3));
+	CHECK_ABSENT("damaged", AT(0, breg0, 0), AT(3, bra, 1), AT(6, lit1, 0), AT(7, drop, 0));
+}
+
+static void test_branches_are_bounded(void)
+{
+	Dwarf_Op ops[80];
+	uint64_t value;
+	const char *why;
+
+	for (unsigned i = 0; i < 40; i++) {
+		ops[2 * i] = (Dwarf_Op){DW_OP_breg0, 0, 0, i * 6};
+		ops[2 * i + 1] = (Dwarf_Op){DW_OP_bra, 0, 0, i * 6 + 3};
+	}
+	CHECK(!evaluate(ops, GS_ARRAY_SIZE(ops), &value, &why));
+	CHECK(why && strstr(why, "too many branches"));
 }
 
 static void test_damaged_expressions(void)
@@ -212,6 +249,8 @@ int main(void)
 	TAP_RUN(test_stack_operations);
 	TAP_RUN(test_registers);
 	TAP_RUN(test_what_has_no_counterpart_is_named);
+	TAP_RUN(test_branches);
+	TAP_RUN(test_branches_are_bounded);
 	TAP_RUN(test_damaged_expressions);
 	TAP_RUN(test_a_deep_expression_ends);
 	gs_places_deinit(&p);
