@@ -217,6 +217,9 @@ static void default_signals(void)
 
 	for (size_t i = 0; i < GS_ARRAY_SIZE(signals); i++)
 		signal(signals[i], SIG_DFL);
+	/* Standard error may be a file, which it cannot write to: its last words are lost, not it.
+	 */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

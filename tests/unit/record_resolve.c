@@ -514,9 +514,16 @@ static void crash(void)
 {
 	raise(SIGSEGV);
 }
+static void *free_later[16];
 static void spend_time(void)
 {
 	raise(SIGXCPU);
+}
+/* Memory that nobody has: as a file can ask for it that says that it is large. */
+static void grow(void)
+{
+	for (int i = 0; i < 16; i++)
+		free_later[i] = gs_malloc((size_t)1 << 30);
 }
 static void try_to_write(void)
 {
@@ -569,6 +576,11 @@ static void test_process(void)
 	err = in_process("f", spend_time);
 	CHECK(err && strstr(gs_error_message(err), "processor time"));
 	gs_error_free(err);
+#ifndef __SANITIZE_ADDRESS__ /* which reserves more than the limit for itself */
+	err = in_process("f", grow);
+	CHECK(err && strstr(gs_error_message(err), "lack of memory"));
+	gs_error_free(err);
+#endif
 	CHECK(waitpid(-1, NULL, WNOHANG) == -1);
 }
 
