@@ -303,6 +303,9 @@ struct gs_abbrevs *gs_abbrevs_of(struct gs_module *m, struct gs_unit *u)
 		t->address_size = u->address_size;
 		t->offset_size = u->offset_size;
 		t->version = (uint8_t)u->version;
+		/* As much as most tables need, at once: there is one for nearly every unit. */
+		t->list = gs_grow(NULL, &t->list_cap, 96, sizeof(*t->list));
+		t->attrs = gs_grow(NULL, &t->attrs_cap, 512, sizeof(*t->attrs));
 		t->is_odd = u->abbrev_offset >= s->abbrev.n || !read_table(t, s->abbrev);
 	}
 	u->abbrevs = (struct gs_abbrevs *)(uintptr_t)*known;
