@@ -30,6 +30,20 @@ src = $(sort $(wildcard $(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(filter-out $(1)/main.c,$(call src,$(1))))
 lib = $(B)/lib$(1).a
 
+# Optional libraries of gs-record, found by a test link: WITH_ZSTD=0, WITH_LZMA=0 leave one out. (libdebuginfod
+# is opened at run time, where DEBUGINFOD_URLS asks for it.)
+has = $(shell printf '\043include <$(1)>\nint main(void) { return 0; }\n' | \
+	$(CC) $(CPPFLAGS) -x c - $(LDFLAGS) $(2) -o /dev/null 2>/dev/null && echo 1 || echo 0)
+ifndef WITH_ZSTD
+WITH_ZSTD := $(call has,zstd.h,-lzstd)
+endif
+ifndef WITH_LZMA
+WITH_LZMA := $(call has,lzma.h,-llzma)
+endif
+optional_defs := $(if $(filter 1,$(WITH_ZSTD)),-DGS_HAVE_ZSTD) $(if $(filter 1,$(WITH_LZMA)),-DGS_HAVE_LZMA)
+optional_libs := $(if $(filter 1,$(WITH_ZSTD)),-lzstd) $(if $(filter 1,$(WITH_LZMA)),-llzma)
+$(B)/record/%.o: GS_CPPFLAGS += $(optional_defs)
+
 # Which archives a folder's programs and tests need, most dependent first (design section 1).
 needs_common := $(call lib,common)
 needs_format := $(call lib,format) $(needs_common)
@@ -40,7 +54,7 @@ libs_common := -lm -lpthread
 libs_format := -llz4 $(libs_common)
 libs_report := -lcapstone $(libs_format)
 libs_bpf := -lbpf -lelf -lz $(libs_format)
-libs_record := -ldw -lcapstone $(libs_bpf)
+libs_record := -ldw -lcapstone $(libs_bpf) $(optional_libs) -ldl
 
 ifeq ($(B),build)
 RECORD := gs-record
@@ -97,11 +111,12 @@ unit: $(unit_all)
 # ---- what is missing, installed by the system's package manager ----
 
 # Build: the two programs. Check: the tests, with gdb as the oracle for values.
-apt_build := gcc libc6-dev libbpf-dev libdw-dev libelf-dev zlib1g-dev liblz4-dev libcapstone-dev
+apt_build := gcc libc6-dev libbpf-dev libdw-dev libelf-dev zlib1g-dev liblz4-dev libcapstone-dev \
+	libzstd-dev liblzma-dev
 apt_check := clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps
 apt_demo := libc6-dbg python3
 dnf_build := gcc glibc-devel libbpf-devel elfutils-devel elfutils-libelf-devel zlib-devel lz4-devel \
-	capstone-devel
+	capstone-devel libzstd-devel xz-devel
 dnf_check := clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng
 dnf_demo := python3
 

@@ -114,6 +114,7 @@ bool gs_unit_die(struct gs_module *m, size_t unit, Dwarf_Die *die)
 	if (!gs_unit_line_die(m, unit, die))
 		return false;
 	if (m->units[unit].is_split || !m->units[unit].is_readable) {
+		gs_split_link(m, die->cu);
 		if (dwarf_cu_info(die->cu, &version, &type, NULL, &sub, NULL, NULL, NULL) == 0 &&
 		    type == DW_UT_skeleton && sub.cu)
 			*die = sub;

@@ -166,7 +166,7 @@ struct gs_module {
 	int debug_fd, alt_fd;
 	Elf *alt_elf;
 	Dwarf *dw, *alt;
-	bool debug_looked_for;
+	struct gs_debug_state *debug;
 
 	/* dwarf_index.c, dwarf_units.c */
 	struct gs_index index;
@@ -253,6 +253,14 @@ enum gs_preemption gs_elf_preemption(const struct gs_module *m, const char *name
 
 void gs_debugfile_load(struct gs_module *m);
 void gs_debugfile_close(struct gs_module *m);
+
+/* ---- split.c ---- */
+
+/*
+ * Finds the other half of a skeleton and has libdw link the two; to be called before libdw is asked
+ * for it in any way. What is not found is a note of the module.
+ */
+void gs_split_link(struct gs_module *m, Dwarf_CU *cu);
 
 /* ---- dwarf_index.c ---- */
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/debugfile.h"
 #include "record/flow_function.h"
-#include "record/dwarf_internal.h"
 
 bool gs_elf_has_section(Elf *elf, const char *name)
 {
@@ -250,6 +250,7 @@ struct gs_error *gs_module_open(int fd, const char *path, const struct gs_opener
 	gs_arena_init(&m->arena);
 	m->fd = fd;
 	m->debug_fd = m->alt_fd = -1;
+	m->debug = gs_calloc(1, sizeof(*m->debug));
 	m->types = types;
 	if (opener)
 		m->opener = *opener;
@@ -265,6 +266,8 @@ struct gs_error *gs_module_open(int fd, const char *path, const struct gs_opener
 	gs_debugfile_load(m);
 	if (m->debug_elf && m->debug_elf != m->elf)
 		gs_elf_load_symbols(m, m->debug_elf);
+	if (m->debug->minidebug_elf)
+		gs_elf_load_symbols(m, m->debug->minidebug_elf);
 	gs_elf_finish_symbols(m);
 	m->info.has_symbols = m->nfunctions != 0;
 	*out = m;

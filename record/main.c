@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/module.h"
 #include "record/session.h"
 
 /*
@@ -27,7 +28,8 @@ static enum gs_exit tell(const struct gs_record_options *opts)
 	if (opts->help)
 		gs_record_options_help(stdout);
 	else
-		puts("gs-record " GS_VERSION);
+		printf("gs-record " GS_VERSION "%s%s\n", *gs_image_features() ? " with" : "",
+		       gs_image_features());
 	if (fflush(stdout) == 0)
 		return GS_EXIT_RECORDED;
 	perror("gs-record: cannot write to standard output");

@@ -20,14 +20,24 @@ struct gs_opener {
 	void *ctx;
 	int (*open_file)(void *ctx, const char *path);
 	bool raw_containers; /* library types are structures like all others */
+	/* The debug file of a build-id from the network, and where it is now; NULL: there is none.
+	 */
+	int (*fetch)(void *ctx, const uint8_t *id, size_t len, const char **path);
+	const char *const *debug_dirs; /* searched first, in this order */
+	size_t ndebug_dirs;
+	const char *root; /* not part of where files were installed to; or NULL */
 };
+
+/* The optional libraries that are built in: " zstd lzma". */
+const char *gs_image_features(void);
 
 /*
  * FD is borrowed for the life of the module. Separate debug files (build-id, .gnu_debuglink, dwz
  * alternates) are looked for through OPENER. Not an ELF file, a damaged one, an unsupported
- * machine: an error that names PATH. Without DWARF or without symbols it opens all the same; zero
- * units where .debug_info exists (zstd-compressed sections, split DWARF without its .dwo) is said
- * in info->debug_problem. TYPES is the session's table: all type ids below are in it.
+ * machine: an error that names PATH. Without DWARF or without symbols it opens all the same; why
+ * debug information that exists cannot be used is said in info->debug_problem, and what is wrong
+ * with files beside it (also later: split units are looked for when they are needed) in
+ * debug_notes. TYPES is the session's table: all type ids below are in it.
  */
 struct gs_error *gs_module_open(int fd, const char *path, const struct gs_opener *opener,
 				struct gs_types *types, struct gs_module **out);
@@ -36,6 +46,8 @@ void gs_module_close(struct gs_module *m);
 struct gs_module_info {
 	const char *path, *soname, *interpreter, *debug_path; /* NULL where there is none */
 	const char *debug_problem; /* why debug information could not be used, or NULL */
+	const char *const *debug_notes;
+	size_t ndebug_notes;
 	const char *const *needed; /* DT_NEEDED names */
 	size_t nneeded;
 	const char *runpath; /* DT_RUNPATH or DT_RPATH, or NULL */

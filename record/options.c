@@ -5,7 +5,9 @@
  */
 #include "record/options.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "bpf/tracer.h"
 #include "common/option.h"
@@ -19,6 +21,8 @@ enum {
 	OPT_PROBE_FILE,
 	OPT_PID,
 	OPT_USER,
+	OPT_DEBUG_DIR,
+	OPT_SYSROOT,
 	OPT_NO_FOLLOW,
 	OPT_SYSTEM_WIDE,
 	OPT_LINES,
@@ -54,6 +58,10 @@ static const struct gs_option table[] = {
 	 "leave children out: only the command or the processes themselves", OPT_NO_FOLLOW},
 	{0, "system-wide", NULL, "Where", "accept that many other processes pay for a probe too",
 	 OPT_SYSTEM_WIDE},
+	{'D', "debug-dir", "DIR", "Where",
+	 "look for debug files in DIR too; may be given several times", OPT_DEBUG_DIR},
+	{0, "sysroot", "DIR", "Where",
+	 "the programs, libraries and debug files are those below DIR", OPT_SYSROOT},
 	{'L', "lines", "PLACE", "Ask instead of recording (no root)",
 	 "list the lines of a function or file that can be probed", OPT_LINES},
 	{'V', "variables", "PLACE", "Ask instead of recording (no root)",
@@ -197,6 +205,29 @@ static struct gs_error *add_probe_file(struct gs_record_options *o, const char *
 	return NULL;
 }
 
+static struct gs_error *is_directory(const char *option, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return gs_error_errno(errno, "%s: cannot open `%s'", option, path);
+	if (!S_ISDIR(st.st_mode))
+		return gs_error_new(GS_ERR_USAGE, "%s: `%s' is not a directory", option, path);
+	return NULL;
+}
+
+static struct gs_error *add_debug_dir(struct gs_record_options *o, const char *path)
+{
+	char *real;
+
+	GS_TRY(is_directory("-D", path));
+	real = realpath(path, NULL);
+	*GS_PUSH(o->debug_dirs, o->ndebug_dirs, o->debug_dirs_cap) =
+		gs_arena_strdup(&o->arena, real ? real : path);
+	free(real);
+	return NULL;
+}
+
 static struct gs_error *set_listing(struct gs_record_options *o, enum gs_listing listing,
 				    const char *value)
 {
@@ -265,6 +296,11 @@ static struct gs_error *set_option(void *ctx, int id, const char *value)
 	case OPT_USER:
 		o->user = value;
 		return NULL;
+	case OPT_DEBUG_DIR:
+		return add_debug_dir(o, value);
+	case OPT_SYSROOT:
+		o->sysroot = value;
+		return is_directory("--sysroot", value);
 	case OPT_LINES:
 		return set_listing(o, GS_LIST_LINES, value);
 	case OPT_VARIABLES:
@@ -353,6 +389,7 @@ struct gs_error *gs_record_options_parse(int argc, char **argv, struct gs_record
 void gs_record_options_deinit(struct gs_record_options *o)
 {
 	free(o->probes);
+	free(o->debug_dirs);
 	free(o->pids);
 	gs_arena_deinit(&o->arena);
 }

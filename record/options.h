@@ -28,6 +28,9 @@ struct gs_record_options {
 	enum gs_listing listing;
 	const char *listing_arg;
 	const char *user;
+	const char **debug_dirs; /* -D, in order */
+	size_t ndebug_dirs, debug_dirs_cap;
+	const char *sysroot;			    /* or NULL */
 	uint64_t duration_ns, max_events, max_size; /* 0: no limit */
 	uint64_t buffer_bytes;			    /* all rings; 0: default for this machine */
 	uint32_t string_limit, array_limit, depth, max_sites;

@@ -36,7 +36,29 @@ static int open_debug_file(void *ctx, const char *path)
 {
 	struct gs_resolver *r = ctx;
 
+	if (r->files->open_debug)
+		return r->files->open_debug(r->files->ctx, path, &r->arena);
 	return r->files->open(r->files->ctx, path, &r->arena, NULL, NULL);
+}
+
+static int fetch_debug_file(void *ctx, const uint8_t *id, size_t len, const char **path)
+{
+	struct gs_resolver *r = ctx;
+
+	return r->files->fetch(r->files->ctx, id, len, &r->arena, path);
+}
+
+/* What is wrong beside the debug information that is used. */
+static void warn_of_debug_files(struct gs_resolver *r)
+{
+	for (const struct gs_loaded *m = r->loaded; m; m = m->next) {
+		const struct gs_module_info *info = gs_module_info(m->m);
+
+		if (!info->has_dwarf || (m->id == GS_NONE && m != r->executable))
+			continue;
+		for (size_t i = 0; i < info->ndebug_notes; i++)
+			gs_resolver_warn(r, "%s: %s", m->path, info->debug_notes[i]);
+	}
 }
 
 static uint8_t kind_of(const struct gs_probe_spec *spec)
@@ -109,13 +131,21 @@ void gs_resolver_run(const struct gs_resolve_request *req, const struct gs_file_
 	struct gs_resolution out = {0};
 	struct gs_resolver r = {.req = req, .files = files, .out = &out};
 
-	r.opener = (struct gs_opener){&r, open_debug_file, req->raw_containers};
+	r.opener = (struct gs_opener){.ctx = &r,
+				      .open_file = open_debug_file,
+				      .fetch = files->fetch && req->debuginfod ? fetch_debug_file
+									       : NULL,
+				      .debug_dirs = req->debug_dirs,
+				      .ndebug_dirs = req->ndebug_dirs,
+				      .root = req->root,
+				      .raw_containers = req->raw_containers};
 	r.types = gs_types_new();
 	gs_meta_init(&out.meta);
 	if (req->listing == GS_LIST_NONE)
 		resolve_all(&r);
 	else
 		add_error(&r, gs_listing_run(&r));
+	warn_of_debug_files(&r);
 	if (req->explain || req->listing != GS_LIST_NONE)
 		out.explanation = gs_buf_cstr(&r.explanation);
 	gs_resolution_write(answer, &out, r.tickets);

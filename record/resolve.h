@@ -25,6 +25,12 @@ struct gs_resolve_request {
 	size_t nmaps;
 	const char *const *library_dirs; /* LD_LIBRARY_PATH of the target, searched first */
 	size_t nlibrary_dirs;
+	/* Debug information: directories of -D; the root of the target's files when it is not ours
+	 * (--sysroot, another mount namespace); whether debuginfod may be asked. */
+	const char *const *debug_dirs;
+	size_t ndebug_dirs;
+	const char *root;
+	bool debuginfod, quiet;
 	uint32_t string_limit, array_limit, depth, max_sites;
 	bool explain; /* fill gs_resolution.explanation (--dry-run) */
 	bool verbose; /* with the BPF listing */

@@ -23,6 +23,12 @@ struct gs_file_source {
 	 */
 	int (*open)(void *ctx, const char *name, struct gs_arena *arena, uint32_t *ticket,
 		    const char **path);
+	/* A file that proves itself: below the target's root, else of this system. NULL: as open.
+	 */
+	int (*open_debug)(void *ctx, const char *name, struct gs_arena *arena);
+	/* From debuginfod, by build-id; NULL without. */
+	int (*fetch)(void *ctx, const uint8_t *id, size_t len, struct gs_arena *arena,
+		     const char **path);
 };
 
 /* A file that was opened as a module. */

@@ -9,24 +9,25 @@
  * loader's cache) for reading and passes the descriptor. So a child that was taken over can read
  * ELF files and answer nonsense, which is checked.
  *
- *   child to parent:  u8 kind, u32 length, bytes    OPEN: u8 keep, path    ANSWER:
- * gs_resolution_write parent to child:  i32 ticket or -errno, u32 length, resolved path; with the
+ *   child to parent:  u8 kind, u32 length, bytes
+ *     OPEN: u8 flags, path    FETCH: build-id    ANSWER: gs_resolution_write
+ *   parent to child:  i32 ticket or -errno, u32 length, resolved path; with the
  * descriptor
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/broker.h"
 #include "record/resolver.h"
 
 #define NOBODY 65534
@@ -38,7 +39,7 @@
 #define OPENS_MAX 100000u
 #define EXIT_PRIVILEGES 120
 #define EXIT_CHANNEL 121
-#define LOADER_CACHE "/etc/ld.so.cache"
+#define STACK_BYTES ((size_t)64 << 20)
 
 /* Sanitizers reserve terabytes of address space. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -52,7 +53,8 @@
 #define LIMIT_MEMORY 1
 #endif
 
-enum { MESSAGE_OPEN = 1, MESSAGE_ANSWER = 2 };
+enum { MESSAGE_OPEN = 1, MESSAGE_ANSWER = 2, MESSAGE_FETCH = 3 };
+enum { OPEN_KEEP = 1, OPEN_OR_HOST = 2 };
 
 /* ---- the channel ---- */
 
@@ -158,23 +160,17 @@ static bool receive_reply(int sock, struct reply *reply, int *fd)
 
 /* ---- the child ---- */
 
-static int ask_parent(void *ctx, const char *name, struct gs_arena *arena, uint32_t *ticket,
-		      const char **path)
+/* MESSAGE is freed. */
+static int ask(int sock, uint8_t kind, struct gs_buf *message, struct gs_arena *arena,
+	       uint32_t *ticket, const char **path)
 {
-	int sock = *(int *)ctx, fd = -1;
-	size_t n = strlen(name);
-	struct gs_buf message = {0};
 	struct reply reply;
 	char *resolved;
-	bool ok;
+	int fd = -1;
+	bool ok = send_message(sock, kind, message->data, message->len) &&
+		  receive_reply(sock, &reply, &fd) && reply.path_len < 2 * PATH_LEN_MAX;
 
-	if (n >= PATH_LEN_MAX)
-		return -ENAMETOOLONG;
-	gs_put_u8(&message, ticket != NULL);
-	gs_buf_append(&message, name, n);
-	ok = send_message(sock, MESSAGE_OPEN, message.data, message.len) &&
-	     receive_reply(sock, &reply, &fd) && reply.path_len < 2 * PATH_LEN_MAX;
-	gs_buf_deinit(&message);
+	gs_buf_deinit(message);
 	if (!ok)
 		_exit(EXIT_CHANNEL);
 	resolved = gs_arena_alloc(arena, reply.path_len + 1);
@@ -187,6 +183,39 @@ static int ask_parent(void *ctx, const char *name, struct gs_arena *arena, uint3
 	if (path)
 		*path = *resolved ? resolved : NULL;
 	return fd;
+}
+
+static int ask_open(int sock, const char *name, uint8_t flags, struct gs_arena *arena,
+		    uint32_t *ticket, const char **path)
+{
+	struct gs_buf message = {0};
+	size_t n = strlen(name);
+
+	if (n == 0 || n >= PATH_LEN_MAX)
+		return n ? -ENAMETOOLONG : -ENOENT;
+	gs_put_u8(&message, flags);
+	gs_buf_append(&message, name, n);
+	return ask(sock, MESSAGE_OPEN, &message, arena, ticket, path);
+}
+
+static int ask_parent(void *ctx, const char *name, struct gs_arena *arena, uint32_t *ticket,
+		      const char **path)
+{
+	return ask_open(*(int *)ctx, name, ticket ? OPEN_KEEP : 0, arena, ticket, path);
+}
+
+static int ask_for_debug_file(void *ctx, const char *name, struct gs_arena *arena)
+{
+	return ask_open(*(int *)ctx, name, OPEN_OR_HOST, arena, NULL, NULL);
+}
+
+static int ask_debuginfod(void *ctx, const uint8_t *id, size_t len, struct gs_arena *arena,
+			  const char **path)
+{
+	struct gs_buf message = {0};
+
+	gs_buf_append(&message, id, len);
+	return ask(*(int *)ctx, MESSAGE_FETCH, &message, arena, NULL, path);
 }
 
 static void limit(int resource, rlim_t value)
@@ -249,10 +278,40 @@ static bool drop_privileges(void)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
+struct work {
+	const struct gs_resolve_request *req;
+	int sock;
+	struct gs_buf answer;
+};
+
+static void *work(void *ctx)
+{
+	struct work *w = ctx;
+	struct gs_file_source files = {.ctx = &w->sock,
+				       .open = ask_parent,
+				       .open_debug = ask_for_debug_file,
+				       .fetch = ask_debuginfod};
+
+	gs_resolver_run(w->req, &files, &w->answer);
+	return NULL;
+}
+
+/* Nested types and expressions take stack, and the caller's limit may be small: it has its own. */
+static void run_on_own_stack(struct work *w)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr) == 0 && pthread_attr_setstacksize(&attr, STACK_BYTES) == 0 &&
+	    pthread_create(&thread, &attr, work, w) == 0)
+		pthread_join(thread, NULL);
+	else
+		work(w);
+}
+
 static _Noreturn void run_child(const struct gs_resolve_request *req, int sock, pid_t parent)
 {
-	struct gs_file_source files = {.ctx = &sock, .open = ask_parent};
-	struct gs_buf answer = {0};
+	struct work w = {.req = req};
 
 	default_signals();
 	sock = close_others(sock);
@@ -263,56 +322,23 @@ static _Noreturn void run_child(const struct gs_resolve_request *req, int sock, 
 	if (getppid() != parent)
 		_exit(EXIT_CHANNEL);
 	set_limits();
-	gs_resolver_run(req, &files, &answer);
-	_exit(send_message(sock, MESSAGE_ANSWER, answer.data, answer.len) ? 0 : EXIT_CHANNEL);
+	w.sock = sock;
+	run_on_own_stack(&w);
+	_exit(send_message(sock, MESSAGE_ANSWER, w.answer.data, w.answer.len) ? 0 : EXIT_CHANNEL);
 }
 
 /* ---- the parent ---- */
 
 struct broker {
+	const struct gs_resolve_request *req;
 	int sock;
 	int *kept; /* by ticket */
 	size_t nkept, kept_cap;
 	unsigned nopens;
 	char last[PATH_LEN_MAX]; /* the file that was asked for last, for messages */
 	struct gs_buf answer;
-	bool answered, lists_lines;
+	bool answered;
 };
-
-static bool is_elf(int fd)
-{
-	char magic[SELFMAG];
-
-	return pread(fd, magic, SELFMAG, 0) == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0;
-}
-
-/* Source text is shown by -L. A file names its sources itself: root opens only what all may read.
- */
-static bool is_source(const struct stat *st, bool lists_lines)
-{
-	return lists_lines && (geteuid() != 0 || st->st_mode & S_IROTH);
-}
-
-/* A descriptor or -errno. */
-static int open_checked(const char *path, bool lists_lines)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) != 0)
-		err = errno;
-	else if (!S_ISREG(st.st_mode))
-		err = EINVAL;
-	else if (strcmp(path, LOADER_CACHE) != 0 && !is_elf(fd) && !is_source(&st, lists_lines))
-		err = ENOEXEC;
-	if (!err)
-		return fd;
-	close(fd);
-	return -err;
-}
 
 /* The path behind the descriptor, or "". */
 static void resolved_path(int fd, char *out, size_t size)
@@ -329,7 +355,7 @@ static bool serve_open(struct broker *b, const uint8_t *message, size_t n)
 {
 	struct reply reply = {0};
 	char path[PATH_LEN_MAX] = "";
-	bool keep = n && message[0], sent;
+	bool keep = n && (message[0] & OPEN_KEEP), sent;
 	int fd;
 
 	if (n < 2 || n - 1 >= sizeof(b->last) || memchr(message + 1, 0, n - 1))
@@ -339,7 +365,7 @@ static bool serve_open(struct broker *b, const uint8_t *message, size_t n)
 	if (++b->nopens > OPENS_MAX || b->nkept >= FILES_MAX)
 		fd = -EMFILE;
 	else
-		fd = open_checked(b->last, b->lists_lines);
+		fd = gs_broker_open(b->req, b->last, (message[0] & OPEN_OR_HOST) != 0);
 	reply.result = fd;
 	if (fd >= 0) {
 		resolved_path(fd, path, sizeof(path));
@@ -350,6 +376,27 @@ static bool serve_open(struct broker *b, const uint8_t *message, size_t n)
 	if (fd >= 0 && keep)
 		*GS_PUSH(b->kept, b->nkept, b->kept_cap) = fd;
 	else if (fd >= 0)
+		close(fd);
+	return sent;
+}
+
+static bool serve_fetch(struct broker *b, const uint8_t *message, size_t n)
+{
+	struct reply reply = {.result = -ENOENT};
+	char path[PATH_LEN_MAX] = "";
+	bool sent;
+	int fd = -ENOENT;
+
+	if (n == 0 || n > 64)
+		return false;
+	if (b->req->debuginfod && ++b->nopens <= OPENS_MAX)
+		fd = gs_debuginfod_fetch(message, n, b->req->quiet, path, sizeof(path));
+	if (fd >= 0) {
+		reply.result = 0;
+		reply.path_len = (uint32_t)strlen(path);
+	}
+	sent = send_reply(b->sock, &reply, path, fd);
+	if (fd >= 0)
 		close(fd);
 	return sent;
 }
@@ -374,7 +421,9 @@ static bool serve_message(struct broker *b)
 		b->answered = true;
 		return false;
 	}
-	ok = ok && head[0] == MESSAGE_OPEN && serve_open(b, message.data, message.len);
+	ok = ok && (head[0] == MESSAGE_OPEN    ? serve_open(b, message.data, message.len)
+		    : head[0] == MESSAGE_FETCH ? serve_fetch(b, message.data, message.len)
+					       : false);
 	gs_buf_deinit(&message);
 	return ok;
 }
@@ -444,9 +493,10 @@ static struct gs_error *take_answer(struct broker *b, struct gs_resolution *out)
 	return NULL;
 }
 
-static struct gs_error *serve(int sock, pid_t child, bool lists_lines, struct gs_resolution *out)
+static struct gs_error *serve(const struct gs_resolve_request *req, int sock, pid_t child,
+			      struct gs_resolution *out)
 {
-	struct broker b = {.sock = sock, .lists_lines = lists_lines};
+	struct broker b = {.req = req, .sock = sock};
 	struct gs_error *err;
 	int status = 0;
 
@@ -485,5 +535,5 @@ struct gs_error *gs_resolve(const struct gs_resolve_request *req, struct gs_reso
 	if (child == 0)
 		run_child(req, socks[1], parent);
 	close(socks[1]);
-	return serve(socks[0], child, req->listing == GS_LIST_LINES, out);
+	return serve(req, socks[0], child, out);
 }

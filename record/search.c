@@ -408,17 +408,21 @@ static struct gs_error *match_maps(struct gs_resolver *r, const char *name, stru
  * it. */
 static struct gs_error *match_file(struct gs_resolver *r, const char *name, struct gs_loaded **out)
 {
-	struct gs_error *err = load(r, name, NULL, out);
+	struct gs_error *err;
 	const char *so;
 
-	if (!err)
+	/* Only what has a slash is a path, as for the loader: a file of that name in the current
+	 * directory is not what the program would load. */
+	if (strchr(name, '/')) {
+		err = load(r, name, NULL, out);
+		if (!err || gs_error_code_of(err) != GS_ERR_NOT_FOUND)
+			return err;
+		gs_error_free(err);
+		*out = NULL;
 		return NULL;
-	/* A plain name may be a directory or a script here, and mean a library all the same. */
-	if (strchr(name, '/') && gs_error_code_of(err) != GS_ERR_NOT_FOUND)
-		return err;
-	gs_error_free(err);
+	}
 	*out = NULL;
-	if (strchr(name, '/') || !r->executable)
+	if (!r->executable)
 		return NULL;
 	*out = find_library(r, r->executable, name);
 	so = gs_arena_printf(&r->arena, "%s.so", name);

@@ -23,6 +23,7 @@
 
 #include "record/output_file.h"
 #include "record/proc.h"
+#include "record/broker.h"
 #include "record/session_state.h"
 #include "record/signals.h"
 
@@ -56,6 +57,11 @@ static struct gs_error *resolve(struct gs_session *s)
 		.nmaps = s->target.nmaps,
 		.library_dirs = s->target.library_dirs,
 		.nlibrary_dirs = s->target.nlibrary_dirs,
+		.debug_dirs = o->debug_dirs,
+		.ndebug_dirs = o->ndebug_dirs,
+		.root = s->target.root,
+		.debuginfod = gs_debuginfod_wanted(),
+		.quiet = o->quiet,
 		.string_limit = o->string_limit,
 		.array_limit = o->array_limit,
 		.depth = o->depth,

@@ -17,9 +17,20 @@
 
 /* ---- binary ---- */
 
+/* An absolute path is one below the sysroot, if it is there. */
+static char *real_path(const struct gs_target *t, const char *path)
+{
+	char *below = NULL, *real = NULL;
+
+	if (t->root && *path == '/' && asprintf(&below, "%s%s", t->root, path) >= 0)
+		real = realpath(below, NULL);
+	free(below);
+	return real ? real : realpath(path, NULL);
+}
+
 static struct gs_error *set_binary(struct gs_target *t, const char *path)
 {
-	char *real = realpath(path, NULL);
+	char *real = real_path(t, path);
 	struct stat st;
 
 	if (!real || stat(real, &st)) {
@@ -33,6 +44,19 @@ static struct gs_error *set_binary(struct gs_target *t, const char *path)
 	if (!S_ISREG(st.st_mode))
 		return gs_error_new(GS_ERR_USAGE, "cannot use `%s': it is not a regular file",
 				    path);
+	return NULL;
+}
+
+static struct gs_error *set_sysroot(struct gs_target *t, const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	if (!real)
+		return gs_error_errno(errno, "--sysroot: cannot open `%s'", path);
+	/* The real root is no other one. */
+	if (strcmp(real, "/") != 0)
+		t->root = gs_arena_strdup(&t->arena, real);
+	free(real);
 	return NULL;
 }
 
@@ -164,6 +188,21 @@ static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid, int
 		pid, exe, t->display);
 }
 
+/*
+ * A process under another root (a container): its paths mean files there. Where the roots are told
+ * apart by what they are, not by name.
+ */
+static void set_process_root(struct gs_target *t, int32_t thread)
+{
+	char path[64];
+	struct stat own, its;
+
+	snprintf(path, sizeof(path), "/proc/%d/root", thread);
+	if (!t->root && stat("/", &own) == 0 && stat(path, &its) == 0 &&
+	    (own.st_dev != its.st_dev || own.st_ino != its.st_ino))
+		t->root = gs_arena_strdup(&t->arena, path);
+}
+
 static struct gs_error *init_pids(const struct gs_record_options *opts, struct gs_target *t)
 {
 	for (size_t i = 0; i < opts->npids; i++) {
@@ -171,6 +210,7 @@ static struct gs_error *init_pids(const struct gs_record_options *opts, struct g
 
 		GS_TRY(check_pid(opts->pids[i]));
 		walk.pid = gs_proc_live_thread(opts->pids[i]);
+		set_process_root(t, walk.pid);
 		if (!opts->binary)
 			GS_TRY(set_pid_executable(t, opts->pids[i], walk.pid));
 		if (!gs_proc_each_map(walk.pid, add_map, &walk))
@@ -193,7 +233,9 @@ struct gs_error *gs_target_init(const struct gs_record_options *opts, struct gs_
 	struct gs_error *err = NULL;
 
 	gs_arena_init(&t.arena);
-	if (opts->binary)
+	if (opts->sysroot)
+		err = set_sysroot(&t, opts->sysroot);
+	if (!err && opts->binary)
 		err = set_binary(&t, opts->binary);
 	if (!err && opts->command)
 		err = init_command(opts, &t);

@@ -19,6 +19,7 @@ struct gs_target {
 	const char *display;	     /* its path for people and for the file */
 	struct gs_resolve_map *maps; /* of the processes of -p */
 	size_t nmaps, maps_cap;
+	const char *root; /* of its files, when it is not ours; or NULL */
 	const char **library_dirs;
 	size_t nlibrary_dirs, library_dirs_cap;
 	const char **notes; /* what was looked through */
