@@ -113,11 +113,11 @@ unit: $(unit_all)
 # Build: the two programs. Check: the tests, with gdb as the oracle for values.
 apt_build := gcc libc6-dev libbpf-dev libdw-dev libelf-dev zlib1g-dev liblz4-dev libcapstone-dev \
 	libzstd-dev liblzma-dev
-apt_check := clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps
+apt_check := dwz lld llvm xz-utils libzstd1 debuginfod util-linux clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps
 apt_demo := libc6-dbg python3
 dnf_build := gcc glibc-devel libbpf-devel elfutils-devel elfutils-libelf-devel zlib-devel lz4-devel \
 	capstone-devel libzstd-devel xz-devel
-dnf_check := clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng
+dnf_check := dwz lld llvm xz libzstd elfutils-debuginfod util-linux clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng
 dnf_demo := python3
 
 # One recipe for each set: list what is missing, say it, install it. Nothing is asked and nothing is
