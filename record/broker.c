@@ -32,8 +32,7 @@ static bool is_source(const struct gs_resolve_request *req, const struct stat *s
 	return req->listing == GS_LIST_LINES && (geteuid() != 0 || st->st_mode & S_IROTH);
 }
 
-/* PATH as a process whose root is ROOT means it: no link and no ".." leads out. */
-static int open_below(const char *root, const char *path)
+int gs_broker_open_below(const char *root, const char *path)
 {
 	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
 	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, err;
@@ -73,13 +72,13 @@ static int open_path(const struct gs_resolve_request *req, const char *path, boo
 	if (n && n < sizeof(root)) {
 		memcpy(root, path, n);
 		root[n] = 0;
-		return open_below(root, path + n);
+		return gs_broker_open_below(root, path + n);
 	}
 	if (len && strncmp(path, req->root, len) == 0 && path[len] == '/')
-		return open_below(req->root, path + len);
+		return gs_broker_open_below(req->root, path + len);
 	if (!len || path[0] != '/' || strncmp(path, "/proc/", 6) == 0)
 		return open_plain(path);
-	fd = open_below(req->root, path);
+	fd = gs_broker_open_below(req->root, path);
 	return fd < 0 && or_host ? open_plain(path) : fd;
 }
 

@@ -15,6 +15,9 @@
  */
 int gs_broker_open(const struct gs_resolve_request *req, const char *path, bool or_host);
 
+/* PATH as a process whose root is ROOT means it: no link and no ".." leads out. Or -errno. */
+int gs_broker_open_below(const char *root, const char *path);
+
 /* DEBUGINFOD_URLS names servers. */
 bool gs_debuginfod_wanted(void);
 /*

@@ -174,7 +174,8 @@ static const char *damage(struct gs_module *m, Elf *elf, int fd)
 		return "it is not an ELF file, or cut short";
 	if (ehdr.e_machine != m->info.machine)
 		return "it is for another machine";
-	if (elf_getshdrnum(elf, &n) != 0 || ehdr.e_shoff >= (uint64_t)st.st_size)
+	if (elf_getshdrnum(elf, &n) != 0 || ehdr.e_shoff > (uint64_t)st.st_size ||
+	    (uint64_t)ehdr.e_shnum * ehdr.e_shentsize > (uint64_t)st.st_size - ehdr.e_shoff)
 		return "it is cut short";
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &shdr) && shdr.sh_type != SHT_NOBITS &&

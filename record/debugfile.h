@@ -29,6 +29,8 @@ struct gs_error *gs_section_read(Elf *elf, const char *name, struct gs_section_b
 void gs_section_free(struct gs_section_bytes *s);
 /* Whether a section is compressed in a way that libdw may not know. */
 bool gs_elf_has_zstd(Elf *elf);
+/* Whether units are in several sections, of which libdw reads one. */
+bool gs_elf_is_in_pieces(Elf *elf);
 
 /* An ELF file without segments that is put together in memory. */
 struct gs_image {

@@ -287,6 +287,19 @@ static const char *debug_name(const char *s, char *out, size_t size)
 	return out;
 }
 
+/* A section that goes on: assemblers keep type units in sections of one name, which libdw does not.
+ */
+static bool append_same(struct gs_image *img, const char *name, const void *data, size_t size)
+{
+	GElf_Shdr *last = &img->sections[img->nsections - 1];
+
+	if (strcmp((char *)img->names.data + last->sh_name, name) != 0)
+		return false;
+	gs_buf_append(&img->bytes, data, size);
+	last->sh_size += size;
+	return true;
+}
+
 static struct gs_error *add_decompressed(Elf *elf, Elf_Scn *scn, const char *own, const char *name,
 					 struct gs_image *out)
 {
@@ -297,29 +310,74 @@ static struct gs_error *add_decompressed(Elf *elf, Elf_Scn *scn, const char *own
 		gs_section_free(&s);
 		return gs_error_new(GS_ERR_LIMIT, "it is too large when decompressed");
 	}
-	gs_image_add(out, name, s.data, s.size);
+	if (!append_same(out, name, s.data, s.size))
+		gs_image_add(out, name, s.data, s.size);
 	gs_section_free(&s);
 	return NULL;
+}
+
+/* The plain name of a section that counts, or NULL. */
+static const char *section_name(Elf *elf, Elf_Scn *scn, size_t names, const char **own, char *out,
+				size_t size)
+{
+	GElf_Shdr shdr;
+
+	if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
+		return NULL;
+	*own = elf_strptr(elf, names, shdr.sh_name);
+	return debug_name(*own, out, size);
+}
+
+static bool has_name(const struct gs_image *img, const char *name)
+{
+	for (size_t i = 1; i < img->nsections; i++)
+		if (strcmp((char *)img->names.data + img->sections[i].sh_name, name) == 0)
+			return true;
+	return false;
+}
+
+/* All sections of the name of FIRST, one after the other. */
+static struct gs_error *add_all_of(Elf *elf, Elf_Scn *first, size_t names, struct gs_image *out)
+{
+	const char *own;
+	char name[256], other[256];
+
+	if (!section_name(elf, first, names, &own, name, sizeof(name)) || has_name(out, name))
+		return NULL;
+	for (Elf_Scn *scn = first; scn; scn = elf_nextscn(elf, scn))
+		if (section_name(elf, scn, names, &own, other, sizeof(other)) &&
+		    strcmp(name, other) == 0)
+			GS_TRY(add_decompressed(elf, scn, own, name, out));
+	return NULL;
+}
+
+bool gs_elf_is_in_pieces(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names, n = 0;
+	const char *own;
+	char name[256];
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return false;
+	while ((scn = elf_nextscn(elf, scn)))
+		if (section_name(elf, scn, names, &own, name, sizeof(name)))
+			n += strcmp(name, ".debug_info.dwo") == 0 ||
+			     strcmp(name, ".debug_types.dwo") == 0;
+	return n > 1;
 }
 
 struct gs_error *gs_image_decompressed(Elf *elf, struct gs_image *out)
 {
 	struct gs_error *err = NULL;
 	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
 	size_t names;
-	char name[256];
 
 	gs_image_init(out);
 	if (elf_getshdrstrndx(elf, &names) != 0)
 		err = gs_error_new(GS_ERR_DAMAGED, "%s", elf_errmsg(-1));
-	while (!err && (scn = elf_nextscn(elf, scn)) && out->nsections < 1000) {
-		const char *own =
-			gelf_getshdr(scn, &shdr) ? elf_strptr(elf, names, shdr.sh_name) : NULL;
-
-		if (shdr.sh_type != SHT_NOBITS && debug_name(own, name, sizeof(name)))
-			err = add_decompressed(elf, scn, own, name, out);
-	}
+	while (!err && (scn = elf_nextscn(elf, scn)) && out->nsections < 1000)
+		err = add_all_of(elf, scn, names, out);
 	if (!err)
 		err = gs_image_finish(out, elf);
 	if (err)

@@ -114,9 +114,7 @@ static struct gs_error *not_found(struct gs_resolver *r, struct gs_error *missin
 {
 	const struct gs_module_info *info = gs_module_info(r->executable->m);
 
-	if (info->debug_problem)
-		gs_error_hint(missing, "%s: %s", r->executable->path, info->debug_problem);
-	else if (!info->has_dwarf && !info->has_symbols)
+	if (!info->has_dwarf && !info->has_symbols && !info->debug_problem)
 		gs_error_hint(missing, "%s has neither symbols nor debug information",
 			      r->executable->path);
 	if (searched && info->nneeded)

@@ -175,7 +175,7 @@ static bool try_dwo(struct gs_module *m, Dwarf_CU *cu, const struct wanted *w, c
 	if (fd < 0)
 		return false;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && gs_elf_has_zstd(elf))
+	if (elf && (gs_elf_has_zstd(elf) || gs_elf_is_in_pieces(elf)))
 		err = gs_image_decompressed(elf, &img);
 	if (err) {
 		gs_debugfile_problem(m, "%s: %s", path, gs_error_message(err));

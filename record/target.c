@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/broker.h"
 #include "record/lookup.h"
 #include "record/proc.h"
 
@@ -20,11 +21,17 @@
 /* An absolute path is one below the sysroot, if it is there. */
 static char *real_path(const struct gs_target *t, const char *path)
 {
-	char *below = NULL, *real = NULL;
+	size_t n = t->root ? strlen(t->root) : 0;
+	char link[64], *real = NULL;
+	int fd = -1;
 
-	if (t->root && *path == '/' && asprintf(&below, "%s%s", t->root, path) >= 0)
-		real = realpath(below, NULL);
-	free(below);
+	if (n && *path == '/' && !(strncmp(path, t->root, n) == 0 && path[n] == '/'))
+		fd = gs_broker_open_below(t->root, path);
+	if (fd >= 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		real = realpath(link, NULL);
+		close(fd);
+	}
 	return real ? real : realpath(path, NULL);
 }
 
@@ -194,12 +201,21 @@ static struct gs_error *set_pid_executable(struct gs_target *t, int32_t pid, int
  */
 static void set_process_root(struct gs_target *t, int32_t thread)
 {
-	char path[64];
-	struct stat own, its;
+	char path[64], name[PATH_MAX];
+	struct stat own, its, named;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", thread);
-	if (!t->root && stat("/", &own) == 0 && stat(path, &its) == 0 &&
-	    (own.st_dev != its.st_dev || own.st_ino != its.st_ino))
+	if (t->root || stat("/", &own) != 0 || stat(path, &its) != 0 ||
+	    (own.st_dev == its.st_dev && own.st_ino == its.st_ino))
+		return;
+	/* After a mere chroot its files have names here, and those are in its maps. */
+	n = readlink(path, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = 0;
+	if (n > 1 && stat(name, &named) == 0 && named.st_dev == its.st_dev &&
+	    named.st_ino == its.st_ino)
+		t->root = gs_arena_strdup(&t->arena, name);
+	else
 		t->root = gs_arena_strdup(&t->arena, path);
 }
 

@@ -215,7 +215,7 @@ def compressed():
     for claim in (1 << 29, 1 << 50, 17):
         shutil.copy(prog, prog + "-lie")
         compress_zstd(prog + "-lie", claim)
-        done = live.record("-V", "twice", "-x", prog + "-lie")
+        done = live.record("-V", "other", "-x", prog + "-lie")
         ok(done.returncode == 0 and "section .debug_" in done.stdout + done.stderr, "a section that says to have %d bytes" % claim,
            done.stdout + done.stderr)
 
@@ -230,7 +230,7 @@ def separate():
     build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", prog)).group(1)
     run("objcopy", "--only-keep-debug", "prog", "prog.debug", cwd=d)
     run("strip", "-g", "prog", cwd=d)
-    nothing = live.record("-V", "twice", "-x", prog)
+    nothing = live.record("-V", "other", "-x", prog)
     ok("no debug information" in nothing.stdout, "without any", nothing.stdout)
     tree = os.path.join(d, "tree", ".build-id", build_id[:2])
     os.makedirs(tree)
@@ -252,7 +252,7 @@ def separate():
     for cut in (size // 2, size - 100, 70, 3):
         shutil.copy(debug, in_tree)
         os.truncate(in_tree, cut)
-        done = live.record("-V", "twice", "-x", prog, "-D", os.path.join(d, "tree"))
+        done = live.record("-V", "other", "-x", prog, "-D", os.path.join(d, "tree"))
         ok(done.returncode == 0 and in_tree in done.stdout + done.stderr or cut < 4, "a debug file cut to %d bytes" % cut,
            done.stdout + done.stderr)
     shutil.rmtree(os.path.join(d, "tree"))
@@ -282,7 +282,7 @@ def debuglink(d, prog, debug, want):
     same(want, link, ".gnu_debuglink: through a symbolic link to the program")
     with open(hidden, "ab") as f:
         f.write(b"x")
-    done = live.record("-V", "twice", "-x", prog)
+    done = live.record("-V", "other", "-x", prog)
     ok("checksum" in done.stdout + done.stderr and done.returncode == 0, ".gnu_debuglink: a wrong checksum is refused",
        done.stdout + done.stderr)
 
@@ -300,7 +300,7 @@ def shared():
     os.makedirs(os.path.join(d, "far"))
     os.rename(os.path.join(d, "common.debug"), os.path.join(d, "far", "common.debug"))
     same(want, prog, "the shared file of dwz in -D", "-D", os.path.join(d, "far"))
-    done = live.record("-V", "twice", "-x", prog)
+    done = live.record("-V", "other", "-x", prog)
     ok(done.returncode == 0 and "common.debug" in done.stdout + done.stderr, "without it: one that names it",
        done.stdout + done.stderr)
 
@@ -313,11 +313,11 @@ def minidebug():
     run("objcopy", "-g", "syms", cwd=d)
     run("xz", "-k", "syms", cwd=d)
     run("objcopy", "--add-section", ".gnu_debugdata=syms.xz", "stripped", cwd=d)
-    done = live.record("-F", "twice", "-x", os.path.join(d, "stripped"))
-    ok(done.returncode == 0 and "twice" in done.stdout, ".gnu_debugdata names functions", done.stdout + done.stderr)
+    done = live.record("-F", "other", "-x", os.path.join(d, "stripped"))
+    ok(done.returncode == 0 and "other" in done.stdout, ".gnu_debugdata names functions", done.stdout + done.stderr)
     data = os.path.join(tmp, "x.data")
-    done = live.record("-o", data, "-e", "twice { $arg1 }", "--", os.path.join(d, "stripped"))
-    equal([list(e["values"].values())[0] for e in live.events(data)], [0, 1, 2, 3, 4], "and they can be recorded")
+    done = live.record("-o", data, "-e", "other { $arg2 }", "--", os.path.join(d, "stripped"))
+    equal([list(e["values"].values())[0] for e in live.events(data)], [0, 0, 3, 1, 6, 2, 6, 3, 9, 4], "and they can be recorded")
 
 
 # Other roots, files that run
@@ -391,13 +391,16 @@ def kinds():
                                   ("static-pie", "gcc", ("-fPIE",), ("-static-pie",)), ("m32", "gcc", ("-m32",), ()),
                                   ("type-units", "gcc", ("-fdebug-types-section",), ()),
                                   ("types4", "gcc", ("-fdebug-types-section", "-gdwarf-4"), ())):
-        d = build("kind-" + name, cc, *flags, link=link)
-        got = values(os.path.join(d, "prog"))
-        ok(got.count("'hello'") == 5 and got.count("'what'") >= 5, "values of a build with " + " ".join(flags + link), got)
+        prog = os.path.join(build("kind-" + name, cc, *flags, link=link), "prog")
+        # Not every kernel runs 32-bit programs.
+        got = look(prog) if name == "m32" else values(prog)
+        ok("struct pair *p" in got and "readable at" in got if name == "m32" else
+           [int(n) for n in re.findall(r"'other'.*?'n': (\d+)", got)] == [0, 0, 3, 1, 6, 2, 6, 3, 9, 4],
+           "a build with " + " ".join(flags + link), got)
 
 
 def split_types():
-    """Type units of split builds, in a file and in a package."""
+    """Type units of split builds: assemblers give each a section of its own."""
     for version in (4, 5):
         flags = ("-gdwarf-%d" % version, "-fdebug-types-section")
         plain = os.path.join(build("types-plain%d" % version, "gcc", *flags), "prog")
@@ -405,9 +408,6 @@ def split_types():
         prog = os.path.join(d, "prog")
         want = values(plain)
         equal(values(prog), want, "DWARF %d: type units in .dwo files" % version)
-        run("dwp" if version == 4 else "llvm-dwp", "-e", "prog", "-o", "prog.dwp", cwd=d)
-        move_dwo(d)
-        equal(values(prog), want, "DWARF %d: type units in a package" % version)
 
 
 def limits():
