@@ -135,6 +135,29 @@ static void step_back(struct resolver *r, struct value v)
 		follow_back(r, g->edges[e].from, v.reg);
 }
 
+/* Without optimisation the result goes through memory: then every function whose address is taken.
+ */
+static void take_all(struct resolver *r)
+{
+	for (size_t i = 0; i < r->code.n; i++) {
+		const cs_x86 *x;
+		const struct gs_symbol *s;
+		uint64_t addr = 0;
+
+		if (!decode(r, i))
+			continue;
+		x = &r->insn->detail->x86;
+		if (r->insn->id == X86_INS_LEA && x->operands[1].mem.base == X86_REG_RIP)
+			addr = r->code.insns[i].addr + r->code.insns[i].len +
+			       (uint64_t)x->operands[1].mem.disp;
+		else if (r->insn->id == X86_INS_MOV && x->operands[1].type == X86_OP_IMM)
+			addr = (uint64_t)x->operands[1].imm;
+		s = addr ? gs_symbol_at(r->m, addr) : NULL;
+		if (s && s->addr == addr)
+			add_implementation(r, addr);
+	}
+}
+
 void gs_ifunc_implementations(struct gs_module *m, const struct gs_symbol *s,
 			      struct gs_implementations *out)
 {
@@ -163,6 +186,8 @@ void gs_ifunc_implementations(struct gs_module *m, const struct gs_symbol *s,
 	while (r.ntodo)
 		step_back(&r, r.todo[--r.ntodo]);
 	out->is_complete &= returns;
+	if (!out->n && returns)
+		take_all(&r);
 	cs_free(r.insn, 1);
 	free(r.seen);
 	free(r.todo);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines: how often a probe fires is how often the program says the line ran, by each compiler at each level of
+"""Lines and functions: how often a probe fires is how often the program says it ran, by each compiler at each level of
 optimisation; where it is not, --dry-run has said that counts are not executions."""
 import collections
 import os
@@ -88,6 +88,42 @@ def lines_in_c():
     counts_of("place_lines.c", ("gcc", "clang"))
 
 
-for test in (lines_in_c,):
+def calls_of(compiler, level, source):
+    """Functions by name: once a call, by the program's own counters."""
+    binary = os.path.join(tmp, "calls" + compiler + level)
+    subprocess.run([compiler, "-g", level, "-w", "-o", binary, source], check=True)
+    out = subprocess.run([binary], capture_output=True, text=True, check=True).stdout
+    want = {name: int(n) for name, n in (line.split("\t") for line in out.splitlines())}
+    args = [a for i, name in enumerate(want) for a in ("-e", "P%d=%s { $pc }" % (i, name))]
+    done = live.record("-o", data, *args, "--", binary)
+    if done.returncode:
+        return ok(False, "%s %s: functions recorded" % (compiler, level), done.stderr)
+    hits = collections.Counter(e["probe"] for e in live.events(data))
+    got = {name: hits["P%d" % i] for i, name in enumerate(want)}
+    equal(got, want, "%s %s: %d functions, each once a call" % (compiler, level, len(want)))
+
+
+def calls():
+    source = os.path.join(record_live.FIXTURES, "place_calls.cc")
+    for compiler in ("g++", "clang++"):
+        for level in LEVELS:
+            calls_of(compiler, level, source)
+
+
+def indirect():
+    """An indirect function of the C library: the implementation that is used, not the resolver."""
+    program = os.path.join(tmp, "lengths")
+    with open(program + ".c", "w") as f:
+        f.write("#include <string.h>\nint main(int n, char **v) { size_t (*volatile f)(const char *) = strlen;\n"
+                "long s = 0; for (int i = 0; i < 25; i++) s += f(\"a text that is counted\"); return s != 550; }\n")
+    live.compile_c(program + ".c", program, "-O1")
+    done = live.record("-o", data, "--system-wide", "-e",
+                       'libc.so.6!strlen { $arg1 } if starts_with(str($arg1), "a text that is")', "--", program)
+    equal((done.returncode, len(live.events(data)) if not done.returncode else done.stderr), (0, 25),
+          "strlen of the C library: each call")
+    ok("implementations" in done.stderr, "strlen: said to be an indirect function", done.stderr)
+
+
+for test in (lines_in_c, calls, indirect):
     live.case(test)
 live.done()
