@@ -227,12 +227,67 @@ static void add_copy(struct gs_place_list *l, Dwarf_Die *die)
 	gs_place_add(l, addr, entry, gs_context_new(l->m, addr, die), NULL);
 }
 
+/* The row of the line table that begins at ADDR, the first of several; NULL if none does. */
+static const struct gs_row *row_at(const struct gs_unit_lines *t, uint64_t addr)
+{
+	size_t low = 0, high = t->nrows;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->rows[mid].addr < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < t->nrows && t->rows[low].addr == addr ? &t->rows[low] : NULL;
+}
+
+static bool is_same_source(const struct gs_row *a, const struct gs_row *b)
+{
+	return a && b && a->line == b->line && a->column == b->column && a->file == b->file;
+}
+
+/* The last row that begins in [low, high). */
+static const struct gs_row *last_row(const struct gs_unit_lines *t, uint64_t low, uint64_t high)
+{
+	const struct gs_row *row = row_at(t, low), *last = row;
+
+	for (; row && row < t->rows + t->nrows && row->addr < high; row++)
+		last = row;
+	return last;
+}
+
+/*
+ * LLVM keeps one entry for the copies of an instance in an unrolled loop, with a range for each:
+ * what begins and ends with the same source places as the first is a copy.
+ */
+static void add_unrolled(struct gs_place_list *l, Dwarf_Die *die, uint64_t entry)
+{
+	struct gs_module *m = l->m;
+	size_t unit = gs_unit_of(m, die);
+	const struct gs_unit_lines *t = unit == SIZE_MAX ? NULL : gs_lines_of_unit(m, unit);
+	const struct gs_row *first = t && !t->has_markers ? row_at(t, entry) : NULL, *last = NULL;
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while (first && !last && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
+		if (low == entry)
+			last = last_row(t, low, high);
+	for (at = 0; last && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;)
+		if (low != entry && is_same_source(row_at(t, low), first) &&
+		    is_same_source(last_row(t, low, high), last))
+			gs_place_add(l, low, low, gs_context_new(m, low, die), NULL);
+}
+
 static void add_inlined(struct gs_place_list *l, Dwarf_Die *die)
 {
 	Dwarf_Addr entry;
 
-	if (gs_die_entry(l->m, die, &entry) && gs_elf_is_executable(l->m, entry))
-		gs_place_add(l, entry, entry, gs_context_new(l->m, entry, die), NULL);
+	if (!gs_die_entry(l->m, die, &entry) || !gs_elf_is_executable(l->m, entry))
+		return;
+	gs_place_add(l, entry, entry, gs_context_new(l->m, entry, die), NULL);
+	add_unrolled(l, die, entry);
 }
 
 static const char *linkage_name(Dwarf_Die *die)
@@ -274,24 +329,122 @@ static void add_folded(struct gs_place_list *l, Dwarf_Die *definition)
 	}
 }
 
-static void add_definition(struct gs_place_list *l, gs_ref ref)
+/* ---- copies that go on to another ---- */
+
+#define COPIES_MAX 32
+
+/* Of a complete object's constructor or destructor, or of the one that deletes (Itanium C++ ABI).
+ */
+static bool is_complete_structor(const struct gs_symbol *s, uint64_t entry)
+{
+	return s && s->addr == entry &&
+	       (strstr(s->name, "D0Ev") || strstr(s->name, "D1Ev") || strstr(s->name, "C1E"));
+}
+
+/*
+ * Whether each execution of the copy at ENTRY is one of another copy too: it only jumps there, or
+ * it is a constructor or destructor that calls the one for base objects.
+ */
+static bool is_wrapper(struct gs_module *m, Dwarf_Die *die, uint64_t entry, const uint64_t *entries,
+		       size_t n)
+{
+	const struct gs_symbol *symbol = gs_symbol_at(m, entry);
+	bool calls_count = is_complete_structor(symbol, entry), is_straight = true, found = false;
+	struct gs_code code = {0};
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
+		gs_code_decode(m, low, high, &code);
+	for (size_t i = 0; i < code.n && !found; i++) {
+		const struct gs_insn *insn = &code.insns[i];
+		bool counts = (insn->flow == GS_FLOW_JUMP && (is_straight || calls_count)) ||
+			      (insn->flow == GS_FLOW_CALL && calls_count);
+
+		for (size_t k = 0; k < n && counts && !found; k++)
+			found = entries[k] != entry && entries[k] == insn->target;
+		is_straight &= insn->flow == GS_FLOW_NEXT;
+	}
+	gs_code_deinit(&code);
+	return found;
+}
+
+/*
+ * Whether both are copies of one function in the source. By where it is declared: gcc declares a
+ * constructor once for each of its kinds.
+ */
+static bool is_same_function(Dwarf_Die *a, Dwarf_Die *b)
+{
+	int line[2] = {0}, column[2] = {0};
+	const char *file[2] = {dwarf_decl_file(a), dwarf_decl_file(b)};
+
+	if (!file[0] || !file[1] || strcmp(file[0], file[1]) != 0)
+		return false;
+	if (dwarf_decl_line(a, &line[0]) != 0 || dwarf_decl_line(b, &line[1]) != 0)
+		return false;
+	dwarf_decl_column(a, &column[0]);
+	dwarf_decl_column(b, &column[1]);
+	return line[0] == line[1] && column[0] == column[1];
+}
+
+struct copies {
+	const gs_ref *refs; /* the definitions of the name */
+	size_t nrefs;
+	uint64_t entries[COPIES_MAX + 1];
+	size_t n;
+};
+
+static void collect_copies(struct gs_module *m, Dwarf_Die *definition, struct copies *c)
+{
+	Dwarf_Die die;
+
+	c->n = 0;
+	for (size_t r = 0; r < c->nrefs && r < COPIES_MAX; r++) {
+		size_t n;
+		const struct gs_instance *i = gs_index_instances(m, c->refs[r], &n);
+
+		if (!gs_ref_die(m, c->refs[r], &die) || !is_same_function(&die, definition))
+			continue;
+		if (c->n < COPIES_MAX && gs_die_entry(m, &die, &c->entries[c->n]))
+			c->n++;
+		for (; n && c->n < COPIES_MAX; n--, i++)
+			if (gs_ref_die(m, i->die, &die) && dwarf_tag(&die) == DW_TAG_subprogram &&
+			    gs_die_entry(m, &die, &c->entries[c->n]))
+				c->n++;
+	}
+}
+
+static void add_own_copy(struct gs_place_list *l, Dwarf_Die *die, const struct copies *c)
+{
+	uint64_t entry;
+
+	if (c->n > 1 && gs_die_entry(l->m, die, &entry) &&
+	    is_wrapper(l->m, die, entry, c->entries, c->n))
+		gs_place_note(l, "%s at 0x%llx was left out: it goes on to another copy of it",
+			      gs_qualified_name(l->m, die), (unsigned long long)entry);
+	else
+		add_copy(l, die);
+}
+
+static void add_definition(struct gs_place_list *l, gs_ref ref, struct copies *copies)
 {
 	Dwarf_Die definition, die;
-	Dwarf_Addr entry;
 	size_t n;
 	const struct gs_instance *i = gs_index_instances(l->m, ref, &n);
+	uint64_t entry;
 	bool has_code;
 
 	if (!gs_ref_die(l->m, ref, &definition))
 		return;
-	add_copy(l, &definition);
+	collect_copies(l->m, &definition, copies);
+	add_own_copy(l, &definition, copies);
 	has_code = gs_die_entry(l->m, &definition, &entry);
 	for (; n; n--, i++) {
 		if (!gs_ref_die(l->m, i->die, &die))
 			continue;
 		if (dwarf_tag(&die) == DW_TAG_subprogram) {
 			has_code = true;
-			add_copy(l, &die);
+			add_own_copy(l, &die, copies);
 		} else {
 			add_inlined(l, &die);
 		}
@@ -461,8 +614,10 @@ struct gs_error *gs_module_find_function(struct gs_module *m, const char *name,
 	gs_ref *refs GS_CLEANUP_FREE = gs_calloc(DEFINITIONS_MAX, sizeof(*refs));
 	size_t n = gs_place_definitions(m, &m->arena, name, refs, DEFINITIONS_MAX);
 
+	struct copies copies = {.refs = refs, .nrefs = n};
+
 	for (size_t i = 0; i < n; i++)
-		add_definition(&l, refs[i]);
+		add_definition(&l, refs[i], &copies);
 	add_symbols(&l, name, out->nsites != 0);
 	if (n == 0 && out->nsites == 0 && l.nrefused == 0)
 		return gs_place_unknown_function(m, name);
