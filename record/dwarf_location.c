@@ -579,9 +579,35 @@ static bool needs_frame(Dwarf_Attribute *attr)
 		ops[0].atom != DW_OP_GNU_addr_index);
 }
 
+/*
+ * Link-time optimisation leaves a variable's entry without location in the unit of its source, and
+ * puts the location in a unit of its own making, in a copy that refers to the entry.
+ */
+static bool optimised_copy(struct query *q, Dwarf_Die *die, Dwarf_Die *copy)
+{
+	Dwarf_Die original = *die, unit, link;
+	Dwarf_CU *cu = NULL;
+
+	if (gs_die_flag(die, DW_AT_declaration) && !gs_definition_of(q->m, die, &original))
+		return false;
+	while (q->m->dw && dwarf_get_units(q->m->dw, cu, &cu, NULL, NULL, &unit, NULL) == 0) {
+		const char *name = dwarf_diename(&unit);
+
+		if (!name || strcmp(name, "<artificial>") != 0 || dwarf_child(&unit, copy) != 0)
+			continue;
+		do
+			if (dwarf_tag(copy) == DW_TAG_variable &&
+			    gs_die_link(copy, DW_AT_abstract_origin, &link) &&
+			    link.addr == original.addr && dwarf_hasattr(copy, DW_AT_location))
+				return true;
+		while (dwarf_siblingof(copy, copy) == 0);
+	}
+	return false;
+}
+
 static void find_location(struct query *q, const struct gs_variable *var, struct gs_location *out)
 {
-	Dwarf_Die *die = &q->known->die;
+	Dwarf_Die *die = &q->known->die, copy;
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
 	size_t n;
@@ -592,7 +618,9 @@ static void find_location(struct query *q, const struct gs_variable *var, struct
 		function_location(q, die, out);
 	} else if (dwarf_attr_integrate(die, DW_AT_const_value, &attr)) {
 		constant_location(q, &attr, out);
-	} else if (!dwarf_attr_integrate(die, DW_AT_location, &q->attr)) {
+	} else if (!dwarf_attr_integrate(die, DW_AT_location, &q->attr) &&
+		   !(is_external(die) && optimised_copy(q, die, &copy) &&
+		     dwarf_attr(&copy, DW_AT_location, &q->attr))) {
 		if (is_external(die) && linkage_name(die))
 			dynamic_location(q, linkage_name(die), false, 0, out);
 		else
