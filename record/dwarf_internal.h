@@ -389,6 +389,7 @@ bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 const char *gs_register_name(const struct gs_module *m, unsigned regno);
 bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out);
 bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
+bool gs_frame_is_set_up(struct gs_context *c);
 /* What a register held in the caller, before the call that led to EV's frame. */
 bool gs_frame_caller_register(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 /* A link-time address in the module's image. */

@@ -579,6 +579,12 @@ static bool needs_frame(Dwarf_Attribute *attr)
 		ops[0].atom != DW_OP_GNU_addr_index);
 }
 
+static bool is_register_relative(const Dwarf_Op *ops, size_t n)
+{
+	return n && ((ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) ||
+		     ops[0].atom == DW_OP_bregx);
+}
+
 /*
  * Link-time optimisation leaves a variable's entry without location in the unit of its source, and
  * puts the location in a unit of its own making, in a copy that refers to the entry.
@@ -638,6 +644,9 @@ static void find_location(struct query *q, const struct gs_variable *var, struct
 			set_absent(out, GS_STATUS_UNAVAILABLE,
 				   gs_arena_printf(&q->m->arena, "damaged DWARF: %s",
 						   dwarf_errmsg(-1)));
+		else if (!is_location_list(&q->attr) && is_register_relative(ops, n) &&
+			 !gs_frame_is_set_up(q->c))
+			set_absent(out, GS_STATUS_UNAVAILABLE, "not yet in its slot in the frame");
 		else
 			located(q, ops, n, out);
 	}
