@@ -131,6 +131,8 @@ struct gs_error *gs_check_compare(struct gs_checker *c, struct gs_expr *e);
 /* Whether a value of type ID is text for comparison: an array of, or pointer to, a character type.
  */
 bool gs_check_is_text(const struct gs_checker *c, gs_type_id id);
+/* A string object of a library becomes the pointer to its characters, up to the first NUL. */
+struct gs_error *gs_check_container_text(struct gs_checker *c, struct gs_expr **slot);
 /* The literal operand of a comparison, starts_with or contains. */
 struct gs_error *gs_check_literal(struct gs_checker *c, const struct gs_expr *literal);
 

@@ -47,6 +47,7 @@ static struct gs_error *check_text(struct gs_checker *c, struct gs_expr *e)
 	GS_TRY(gs_check_operand(c, slot));
 	if ((*slot)->kind == GS_EXPR_STRING)
 		return gs_check_decay(c, slot);
+	GS_TRY(gs_check_container_text(c, slot));
 	GS_TRY(gs_check_char_type(c, &char_type));
 	GS_TRY(gs_check_pointer_to(c, char_type, &pointer));
 	GS_TRY(integer_address(c, slot, pointer, &done));

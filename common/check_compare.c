@@ -18,6 +18,27 @@ bool gs_check_is_text(const struct gs_checker *c, gs_type_id id)
 	       (element->flags & (GS_TYPE_CHAR | GS_TYPE_PLAIN_CHAR | GS_TYPE_UTF));
 }
 
+struct gs_error *gs_check_container_text(struct gs_checker *c, struct gs_expr **slot)
+{
+	const struct gs_type *type = gs_check_stripped(c, (*slot)->type);
+	struct gs_expr *object = *slot;
+
+	if (!gs_kind_is_aggregate(type->kind) || type->container.kind != GS_CONTAINER_STRING)
+		return NULL;
+	if (!(type->container.flags & GS_CONTAINER_ENDED))
+		return gs_error_hint(
+			gs_check_error(c, object, GS_ERR_UNSUPPORTED,
+				       "the text of a `%s' does not end in NUL: it "
+				       "is only known as a whole",
+				       gs_check_type_text(c, object->type)),
+			"record it as an item, and compare its length or single characters");
+	*slot = gs_check_wrap(c, GS_EXPR_MEMBER, GS_OPR_NONE, object, type->target);
+	(*slot)->bit_offset = 8ull * type->container.data;
+	(*slot)->is_lvalue = object->is_lvalue;
+	(*slot)->is_register = object->is_register;
+	return NULL;
+}
+
 struct gs_error *gs_check_literal(struct gs_checker *c, const struct gs_expr *literal)
 {
 	if (memchr(literal->string, '\0', literal->string_len))
@@ -43,6 +64,7 @@ static struct gs_error *compare_text(struct gs_checker *c, struct gs_expr *e)
 	if (e->a->kind == GS_EXPR_STRING)
 		return gs_check_error(c, e, GS_ERR_USAGE, "two string literals are compared");
 	GS_TRY(gs_check_literal(c, e->b));
+	GS_TRY(gs_check_container_text(c, &e->a));
 	if (!gs_check_is_text(c, e->a->type))
 		return gs_error_hint(gs_check_error(c, e, GS_ERR_USAGE,
 						    "`%s' cannot be compared with a string: a char "

@@ -40,7 +40,7 @@ enum gs_container_form {
 enum gs_container_flags {
 	GS_CONTAINER_MULTI = 1 << 0,	/* a key may come more than once */
 	GS_CONTAINER_COUNTED = 1 << 1,	/* LIST: `length' is the offset of the number of nodes */
-	GS_CONTAINER_ENDED = 1 << 2,	/* COUNTED: a NUL follows the content */
+	GS_CONTAINER_ENDED = 1 << 2,	/* STRING: a NUL follows the content */
 	GS_CONTAINER_CAPACITY = 1 << 3, /* `capacity' is there */
 	GS_CONTAINER_RING = 1 << 4, /* LIST: the last node leads to the object's own, at data; the
 				     * address of the last follows there */

@@ -239,9 +239,9 @@ static bool is_string(const struct shape *s, struct gs_container *c, struct gs_e
 		return false;
 	c->kind = GS_CONTAINER_STRING;
 	c->form = GS_CONTENT_REP;
+	c->flags = GS_CONTAINER_ENDED;
 	if (find_size(s, "_M_string_length", &length)) {
 		c->form = GS_CONTENT_COUNTED;
-		c->flags = GS_CONTAINER_ENDED;
 		c->length = (uint32_t)length.offset;
 	} else if (s->t->byte_size != s->word) {
 		return false;

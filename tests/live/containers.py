@@ -136,6 +136,21 @@ def check_raw(binary):
     ok('"[1,2,3]"' in out, "a container is one cell of CSV", out)
 
 
+def check_conditions(binary):
+    """std::string in conditions, at the hit and in the report."""
+    data = os.path.join(work, "if.data")
+    for text, n in (('s == "short"', 1), ('s != "short"', 3), ('starts_with(l, "long en")', 1),
+                    ('contains(l, "heap")', 1)):
+        live.record("-o", data, "-e", "strings if " + text, "--", binary)
+        equal(len(live.events(data)), n, "if " + text)
+        live.record("-o", data, "-e", "strings", "--", binary)
+        equal(len(live.events(data, "--where", text)), n, "--where " + text)
+    live.record("-o", data, "-e", "strings { t = str(l, 4) }", "--", binary)
+    equal(live.events(data)[1]["values"]["t"], "long", "str of a std::string")
+    err = live.record("-o", data, "-e", 'strings if w == "x"', "--", binary).stderr
+    ok("does not end in NUL" in err and "^" in err, "a view has no end", err)
+
+
 def check_fallbacks(binary):
     """The features of older kernels: the same values."""
     for off in ("", "no-task-storage", "no-sleepable", "no-sleepable,no-task-storage", "no-multi"):
@@ -163,5 +178,6 @@ for name, flags in (("g++", ("-O0",)), ("g++ 2", ("-O2",)),
         live.case(lambda: check_broken(program))
         live.case(lambda: check_chains(program))
         live.case(lambda: check_raw(program))
+        live.case(lambda: check_conditions(program))
         live.case(lambda: check_fallbacks(program))
 live.done()
