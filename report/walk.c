@@ -242,7 +242,7 @@ static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
 		gs_walk_any(w, pointee);
 		return;
 	}
-	if (gs_kind_is_aggregate(t->kind)) {
+	if (gs_kind_is_aggregate(t->kind) && !t->container.kind) {
 		if (!(w->flags & GS_WALK_EXPAND) && !gs_status_has_data(pointee->status)) {
 			gs_walk_mark(w, pointee);
 			return;
