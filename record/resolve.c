@@ -54,7 +54,10 @@ static void warn_of_debug_files(struct gs_resolver *r)
 	for (const struct gs_loaded *m = r->loaded; m; m = m->next) {
 		const struct gs_module_info *info = gs_module_info(m->m);
 
-		if (!info->has_dwarf || (m->id == GS_NONE && m != r->executable))
+		if (m->id == GS_NONE && m != r->executable)
+			continue;
+		/* A recording without any says so where it matters: at what cannot be captured. */
+		if (!info->has_dwarf && r->req->listing == GS_LIST_NONE)
 			continue;
 		for (size_t i = 0; i < info->ndebug_notes; i++)
 			gs_resolver_warn(r, "%s: %s", m->path, info->debug_notes[i]);

@@ -171,15 +171,16 @@ def split(cc, version):
     prog = os.path.join(d, "prog")
     same(want, prog, "%s: .dwo files" % name)
     equal(values(prog), recorded, "%s: values through .dwo files" % name)
-    # binutils' dwp crashes on DWARF 5 of gcc.
-    tool = "dwp" if cc == "gcc" and version == 4 else "llvm-dwp"
-    run(tool, "-e", "prog", "-o", "prog.dwp", cwd=d)
+    # Of Debian 12, dwp crashes and llvm-dwp loops on DWARF 5 of gcc.
+    if cc != "gcc" or version == 4:
+        run("dwp" if cc == "gcc" else "llvm-dwp", "-e", "prog", "-o", "prog.dwp", cwd=d, timeout=30)
     away = move_dwo(d)
-    same(want, prog, "%s: a package" % name)
-    equal(values(prog), recorded, "%s: values through a package" % name)
-    compress_zstd(os.path.join(d, "prog.dwp"))
-    same(want, prog, "%s: a package compressed with zstd" % name)
-    os.unlink(os.path.join(d, "prog.dwp"))
+    if os.path.exists(os.path.join(d, "prog.dwp")):
+        same(want, prog, "%s: a package" % name)
+        equal(values(prog), recorded, "%s: values through a package" % name)
+        compress_zstd(os.path.join(d, "prog.dwp"))
+        same(want, prog, "%s: a package compressed with zstd" % name)
+        os.unlink(os.path.join(d, "prog.dwp"))
     same(want, prog, "%s: .dwo files in -D" % name, "-D", away)
     compress_zstd(os.path.join(away, "a.dwo"))
     run("objcopy", "--compress-debug-sections=zlib", "b.dwo", cwd=away)
