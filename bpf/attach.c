@@ -20,6 +20,7 @@ struct site {
 	const struct gs_trace_site *s;
 	uint64_t dev, ino;
 	int32_t pid; /* that the kernel filters by, 0 if none */
+	bool is_entry;
 };
 
 struct attach {
@@ -83,6 +84,40 @@ static struct gs_error *ensure_staging(struct gs_tracer *t, uint32_t max_len)
 	return NULL;
 }
 
+#define FRAMES_BYTES (8u << 20)
+#define FRAMES_MOST 32768u
+#define FRAMES_LEAST 4096u
+#define FRAME_OVERHEAD 80u /* of an element of a hash in the kernel */
+
+/* Frames of the programs that are attached together; those attached before keep their own. */
+static struct gs_error *ensure_frames(struct attach *a, size_t nplans)
+{
+	struct gs_tracer *t = a->t;
+	uint32_t slots = 0, entries;
+	bool wanted = false;
+	int fd;
+
+	for (size_t i = 0; i < nplans; i++) {
+		wanted |= a->plans[i].frame != GS_NODE_NONE;
+		slots = a->plans[i].nsaves > slots ? a->plans[i].nsaves : slots;
+	}
+	if (!wanted || (t->map_fd[GS_MAP_FRAMES] >= 0 && t->frame_slots >= slots))
+		return NULL;
+	slots = slots ? slots : 1;
+	entries = FRAMES_BYTES / (gs_frame_size(slots) + FRAME_OVERHEAD);
+	entries = entries > FRAMES_MOST ? FRAMES_MOST : entries;
+	entries = entries < FRAMES_LEAST ? FRAMES_LEAST : entries;
+	fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "gs_frames", sizeof(struct gs_frame_key),
+			    gs_frame_size(slots), entries, NULL);
+	if (fd < 0)
+		return gs_error_errno(errno, "cannot create the map of calls");
+	if (t->map_fd[GS_MAP_FRAMES] >= 0)
+		close(t->map_fd[GS_MAP_FRAMES]);
+	t->map_fd[GS_MAP_FRAMES] = fd;
+	t->frame_slots = slots;
+	return NULL;
+}
+
 static struct gs_error *check_room(const struct attach *a, size_t plan)
 {
 	uint64_t need = a->layouts[plan].max_len + 24u;
@@ -109,6 +144,7 @@ static struct gs_error *load_plan(struct attach *a, size_t plan, uint32_t site, 
 		.ns_dev = t->ns.dev,
 		.ns_ino = t->ns.ino,
 		.tls_offset = t->types.task_fsbase,
+		.frame_slots = t->frame_slots,
 	};
 	struct gs_load load = {
 		.type = BPF_PROG_TYPE_KPROBE,
@@ -189,12 +225,16 @@ static void file_path(char buf[64], int fd)
 	snprintf(buf, 64, "/proc/self/fd/%d", fd);
 }
 
-static int link_multi(const struct site *const *sites, size_t n, int prog, bool cookies)
+static int link_multi(const struct attach *a, const struct site *const *sites, size_t n, int prog,
+		      bool cookies)
 {
 	GS_CLEANUP_FREE uint64_t *offsets = gs_calloc(n, sizeof(*offsets));
 	GS_CLEANUP_FREE uint64_t *semaphores = gs_calloc(n, sizeof(*semaphores));
 	GS_CLEANUP_FREE uint64_t *cookie = gs_calloc(n, sizeof(*cookie));
-	struct gs_uprobe_multi m = {.offsets = offsets, .n = (uint32_t)n, .pid = sites[0]->pid};
+	struct gs_uprobe_multi m = {.offsets = offsets,
+				    .n = (uint32_t)n,
+				    .pid = sites[0]->pid,
+				    .at_return = a->plans[sites[0]->s->plan].at_return};
 	char path[64];
 
 	file_path(path, sites[0]->s->fd);
@@ -223,7 +263,7 @@ struct bisection {
 static struct gs_error *bisect(struct attach *a, struct bisection *b,
 			       const struct site *const *sites, size_t n)
 {
-	int fd = link_multi(sites, n, b->prog, true);
+	int fd = link_multi(a, sites, n, b->prog, true);
 
 	if (fd >= 0) {
 		*GS_PUSH(b->links, b->nlinks, b->links_cap) = fd;
@@ -252,7 +292,7 @@ static struct gs_error *link_some(struct attach *a, struct bisection *b,
 
 		gs_close_links(b->links, b->nlinks);
 		b->nlinks = 0;
-		fd = link_multi(b->good, b->ngood, b->prog, true);
+		fd = link_multi(a, b->good, b->ngood, b->prog, true);
 		if (fd < 0)
 			err = gs_error_errno(-fd, "cannot attach the probes");
 		else
@@ -324,7 +364,7 @@ static struct gs_error *attach_one(struct attach *a, const struct site *s)
 
 	GS_TRY(program_for(a, s, &prog, &mine));
 	if (has(a->t, GS_FEATURE_MULTI))
-		fd = link_multi(&s, 1, prog, has(a->t, GS_FEATURE_COOKIE));
+		fd = link_multi(a, &s, 1, prog, has(a->t, GS_FEATURE_COOKIE));
 	else
 		fd = link_perf(a, s, prog, &link);
 	if (mine)
@@ -347,6 +387,9 @@ static int by_group(const void *x, const void *y)
 {
 	const struct site *a = x, *b = y;
 
+	/* Entries first: a return that comes in between would lack its own. */
+	if (a->is_entry != b->is_entry)
+		return a->is_entry ? -1 : 1;
 	if (a->s->plan != b->s->plan)
 		return a->s->plan < b->s->plan ? -1 : 1;
 	if (a->dev != b->dev)
@@ -370,14 +413,18 @@ static bool same_group(const struct site *a, const struct site *b)
 static struct gs_error *enter_site(struct attach *a, const struct gs_trace_site *s,
 				   struct site *out)
 {
-	struct gs_site_slot slot = {.id = s->id, .probe = s->probe, .link_addr = s->link_addr};
+	struct gs_site_slot slot = {
+		.id = s->id, .probe = s->probe, .link_addr = s->link_addr, .group = s->group};
 	struct stat st;
 
 	if (fstat(s->fd, &st))
 		return gs_error_errno(errno, "cannot examine the file of a probe site");
 	if (bpf_map_update_elem(a->t->map_fd[GS_MAP_SITES], &s->id, &slot, BPF_ANY))
 		return gs_error_errno(errno, "cannot enter probe site %u", s->id);
-	*out = (struct site){.s = s, .dev = st.st_dev, .ino = st.st_ino};
+	*out = (struct site){.s = s,
+			     .dev = st.st_dev,
+			     .ino = st.st_ino,
+			     .is_entry = a->plans[s->plan].kind == GS_PLAN_ENTRY};
 	if (s->pid <= 0)
 		return NULL;
 	if (has(a->t, GS_FEATURE_MULTI_PID))
@@ -411,8 +458,14 @@ static struct gs_error *attach_all(struct attach *a, const struct gs_trace_site 
 		if (sites[i].plan >= nplans)
 			return gs_error_new(GS_ERR_INTERNAL, "probe site %u has no plan",
 					    sites[i].id);
+		if (a->plans[sites[i].plan].at_return && !has(a->t, GS_FEATURE_MULTI))
+			return gs_error_hint(
+				gs_error_new(GS_ERR_UNSUPPORTED,
+					     "uretprobes need uprobe_multi (Linux 6.6)"),
+				"--return=ret probes the functions' own instructions");
 		GS_TRY(enter_site(a, &sites[i], &a->sites[i]));
 	}
+	GS_TRY(ensure_frames(a, nplans));
 	qsort(a->sites, a->nsites, sizeof(*a->sites), by_group);
 	return attach_sorted(a);
 }

@@ -13,6 +13,7 @@ static const char *const jmp_ops[16] = {"goto", "==",	">", ">=", "&",	 "!=",	"s>
 static const char *const map_names[GS_MAP_COUNT] = {
 	[GS_MAP_RINGS] = "rings",     [GS_MAP_SITES] = "sites", [GS_MAP_COUNTERS] = "counters",
 	[GS_MAP_CONTROL] = "control", [GS_MAP_PIDS] = "pids",	[GS_MAP_STAGING] = "staging",
+	[GS_MAP_FRAMES] = "frames",
 };
 
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
 	{BPF_FUNC_get_current_uid_gid, "get_current_uid_gid"},
 	{BPF_FUNC_get_current_comm, "get_current_comm"},
 	{BPF_FUNC_get_current_task, "get_current_task"},
+	{BPF_FUNC_get_func_ip, "get_func_ip"},
 	{BPF_FUNC_probe_read_user, "probe_read_user"},
 	{BPF_FUNC_probe_read_kernel, "probe_read_kernel"},
 	{BPF_FUNC_probe_read_user_str, "probe_read_user_str"},

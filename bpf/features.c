@@ -201,6 +201,14 @@ uint32_t gs_features_probe(uint32_t mask, const struct gs_pid_namespace *ns)
 	return found;
 }
 
+bool gs_tracer_may_uretprobe(uint32_t feature_mask)
+{
+	struct gs_pid_namespace ns;
+
+	gs_pid_namespace_read(&ns);
+	return (feature_mask & GS_FEATURE_MULTI) && has_multi(0, &ns);
+}
+
 void gs_features_print(struct gs_buf *out, uint32_t present)
 {
 	for (size_t i = 0; i < GS_ARRAY_SIZE(features); i++) {

@@ -37,8 +37,9 @@ enum {
 	GS_FP_OFFSET = -88,    /* the same as an offset */
 	GS_FP_RING = -96,      /* the ring, over a reservation */
 	GS_FP_RETRIES = -104,
-	GS_FP_LAST = -112, /* the last read that caused a restart */
-	GS_FP_END = -112,  /* string buffer, then spill slots, below */
+	GS_FP_LAST = -112,  /* the last read that caused a restart */
+	GS_FP_FRAME = -128, /* struct gs_frame_key */
+	GS_FP_END = -128,   /* the frame being saved, string buffer, then spill slots, below */
 };
 
 /* A string read writes up to two bytes past its limit to tell "exactly full" from "cut". */
@@ -106,6 +107,8 @@ gs_gen_text_buffer(const struct gs_plan *plan); /* bytes of stack that string op
 void gs_gen_text_jump(struct gs_gen *g, uint16_t node, gs_label label, bool sense);
 
 /* ---- gen_read.c ---- */
+/* r0 = element of MAP under the key at r10 + KEY_OFF, or goes to MISSING. */
+void gs_gen_lookup(struct gs_gen *g, enum gs_map map, int key_off, gs_label missing);
 /* dst = r7 + offset */
 void gs_gen_record_at(struct gs_gen *g, uint8_t dst, uint32_t offset);
 /* Stores to and loads from the record; r5 is used where the offset does not fit an instruction. */
@@ -124,6 +127,19 @@ void gs_gen_scan(struct gs_gen *g, uint32_t most, void (*retry)(struct gs_gen *g
 		 void *ctx);
 /* A user read failed and nothing may sleep while the record is held: starts over once per read. */
 void gs_gen_restart_point(struct gs_gen *g);
+
+/* ---- gen_frame.c ---- */
+/* Bytes of stack that the plan's own frame takes. */
+unsigned gs_gen_frame_bytes(const struct gs_gen *g);
+/* Leaves for LABEL unless the plan's guard holds. */
+void gs_gen_guard(struct gs_gen *g, gs_label label);
+/* Makes the key of the call's frame; sp 0 when no frame of this call is there. */
+void gs_gen_find_frame(struct gs_gen *g);
+void gs_gen_drop_frame(struct gs_gen *g);
+/* Saves all slots under the key (kind ENTRY). */
+void gs_gen_save_frame(struct gs_gen *g);
+/* r0 = slot SLOT, or GS_SAVED_TIME. */
+void gs_gen_saved(struct gs_gen *g, int64_t slot);
 
 /* ---- gen_item.c ---- */
 void gs_gen_item(struct gs_gen *g, size_t item);

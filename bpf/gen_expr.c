@@ -8,8 +8,8 @@
 #include "common/status.h"
 
 /* pt_regs of x86-64 by DWARF register number (System V ABI, figure 3.36). */
-static const int16_t reg_offset[17] = {80, 96, 88, 40, 104, 112, 32, 152, 72,
-				       64, 56, 48, 24, 16,  8,	 0,  128};
+static const int16_t reg_offset[GS_PLAN_REG_FLAGS + 1] = {80, 96, 88, 40, 104, 112, 32, 152, 72,
+							  64, 56, 48, 24, 16,  8,   0,	128, 144};
 
 static const struct gs_plan_node *node_at(const struct gs_gen *g, uint16_t i)
 {
@@ -540,7 +540,7 @@ static void select_value(struct gs_gen *g, const struct gs_plan_node *n)
 static bool is_truth(unsigned op)
 {
 	return op == GS_OP_LNOT || op == GS_OP_BOOL || (op >= GS_OP_EQ && op <= GS_OP_LOR) ||
-	       op >= GS_OP_STR_EQ;
+	       (op >= GS_OP_STR_EQ && op <= GS_OP_STR_FIND);
 }
 
 static void compute(struct gs_gen *g, uint16_t node)
@@ -561,6 +561,8 @@ static void compute(struct gs_gen *g, uint16_t node)
 		captured(g, n);
 	else if (n->op == GS_OP_BUILTIN)
 		call_builtin(g, n->imm);
+	else if (n->op == GS_OP_SAVED)
+		gs_gen_saved(g, n->imm);
 	else
 		gs_gen_fail(g, (unsigned)n->imm);
 }

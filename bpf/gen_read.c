@@ -21,6 +21,15 @@ bool gs_gen_must_restart(const struct gs_gen *g)
 	return gs_gen_has(g, GS_FEATURE_SLEEPABLE) && !gs_gen_may_sleep(g);
 }
 
+void gs_gen_lookup(struct gs_gen *g, enum gs_map map, int key_off, gs_label missing)
+{
+	gs_emit_map(&g->e, BPF_REG_1, map);
+	gs_emit_mov(&g->e, BPF_REG_2, BPF_REG_10);
+	gs_emit_alui(&g->e, BPF_ADD, BPF_REG_2, key_off);
+	gs_emit_call(&g->e, BPF_FUNC_map_lookup_elem);
+	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_0, 0, missing);
+}
+
 void gs_gen_record_at(struct gs_gen *g, uint8_t dst, uint32_t offset)
 {
 	gs_emit_mov(&g->e, dst, GS_R_RECORD);

@@ -20,7 +20,10 @@
 
 void gs_plan_init(struct gs_plan *p)
 {
-	*p = (struct gs_plan){.condition = GS_NODE_NONE};
+	*p = (struct gs_plan){.condition = GS_NODE_NONE,
+			      .guard = GS_NODE_NONE,
+			      .frame = GS_NODE_NONE,
+			      .check = GS_NODE_NONE};
 }
 
 void gs_plan_deinit(struct gs_plan *p)
@@ -149,6 +152,17 @@ uint16_t gs_plan_select(struct gs_plan *p, uint16_t a, uint16_t b, uint16_t c)
 	return append(p, &(struct gs_plan_node){GS_OP_SELECT, 8, a, b, c, 0});
 }
 
+unsigned gs_plan_save(struct gs_plan *p, uint16_t node)
+{
+	for (uint32_t i = 0; i < p->nsaves; i++)
+		if (p->saves[i] == node)
+			return i;
+	if (p->nsaves == GS_PLAN_MAX_SAVES)
+		return GS_PLAN_MAX_SAVES;
+	p->saves[p->nsaves] = node;
+	return p->nsaves++;
+}
+
 uint32_t gs_plan_literal(struct gs_plan *p, const void *bytes, size_t n)
 {
 	uint32_t at = (uint32_t)p->data_len;
@@ -192,12 +206,15 @@ static bool leaf_is_valid(const struct gs_plan *p, const struct gs_plan_node *n)
 {
 	switch (n->op) {
 	case GS_OP_REG:
-		return n->imm >= 0 && n->imm <= 16;
+		return n->imm >= 0 && n->imm <= GS_PLAN_REG_FLAGS;
 	case GS_OP_BUILTIN:
 		return n->imm >= 0 && n->imm <= GS_PLAN_SITE;
 	case GS_OP_ABSENT:
 		return n->imm > 0 && n->imm < GS_STATUS_COUNT &&
 		       !gs_status_has_data((unsigned)n->imm);
+	case GS_OP_SAVED:
+		return n->imm >= GS_SAVED_TIME && n->imm < (int64_t)GS_PLAN_MAX_SAVES &&
+		       p->frame != GS_NODE_NONE;
 	case GS_OP_ITEM:
 		return n->a < p->nitems && n->size >= 1 && n->size <= 8 && n->imm >= 0 &&
 		       n->imm <= GS_EVENT_MAX_LEN;
@@ -232,6 +249,7 @@ static bool size_is_valid(const struct gs_plan *p, const struct gs_plan_node *n)
 /* Depth, written-out size and the highest item used of each node, so that every walk is bounded. */
 struct node_facts {
 	uint32_t depth, tree, items; /* items: 1 + highest item that is used */
+	bool saved;		     /* it finds something in the call's frame */
 };
 
 static struct gs_error *check_node(const struct gs_plan *p, size_t i, struct node_facts *facts)
@@ -239,7 +257,7 @@ static struct gs_error *check_node(const struct gs_plan *p, size_t i, struct nod
 	const struct gs_plan_node *n = &p->nodes[i];
 	uint16_t operand[3] = {n->a, n->b, n->c};
 	unsigned noperands = gs_plan_op_operands(n->op);
-	struct node_facts f = {1, 1, n->op == GS_OP_ITEM ? n->a + 1u : 0};
+	struct node_facts f = {1, 1, n->op == GS_OP_ITEM ? n->a + 1u : 0, n->op == GS_OP_SAVED};
 
 	if (n->op >= GS_OP_COUNT || !leaf_is_valid(p, n) || !size_is_valid(p, n))
 		return malformed("node", i);
@@ -251,6 +269,7 @@ static struct gs_error *check_node(const struct gs_plan *p, size_t i, struct nod
 		f.depth = o->depth + 1 > f.depth ? o->depth + 1 : f.depth;
 		f.items = o->items > f.items ? o->items : f.items;
 		f.tree += o->tree;
+		f.saved |= o->saved;
 	}
 	if (f.depth > MAX_DEPTH || f.tree > MAX_TREE)
 		return gs_error_new(GS_ERR_LIMIT,
@@ -351,6 +370,32 @@ static struct gs_error *check_item(const struct gs_plan *p, size_t i,
 	return NULL;
 }
 
+/* A node that is evaluated before there is a record, and before the frame is found. */
+static bool is_early(const struct gs_plan *p, const struct node_facts *facts, uint16_t node)
+{
+	return node == GS_NODE_NONE ||
+	       (node < p->nnodes && facts[node].items == 0 && !facts[node].saved);
+}
+
+static struct gs_error *check_saving(const struct gs_plan *p, const struct node_facts *facts)
+{
+	bool good = p->kind <= GS_PLAN_ENTRY && p->nsaves <= GS_PLAN_MAX_SAVES &&
+		    is_early(p, facts, p->guard) && is_early(p, facts, p->frame) &&
+		    is_early(p, facts, p->check);
+
+	for (uint32_t i = 0; good && i < p->nsaves; i++)
+		good = p->saves[i] != GS_NODE_NONE && is_early(p, facts, p->saves[i]);
+	if (p->kind == GS_PLAN_ENTRY)
+		good = good && p->nitems == 0 && p->condition == GS_NODE_NONE &&
+		       p->guard == GS_NODE_NONE && p->check == GS_NODE_NONE &&
+		       p->frame != GS_NODE_NONE;
+	else
+		good = good && p->nsaves == 0;
+	if ((p->takes_frame || p->check != GS_NODE_NONE) && p->frame == GS_NODE_NONE)
+		good = false;
+	return good ? NULL : gs_error_new(GS_ERR_DAMAGED, "capture plan: its frame is malformed");
+}
+
 struct gs_error *gs_plan_check(const struct gs_plan *p)
 {
 	GS_CLEANUP_FREE struct node_facts *facts = gs_calloc(p->nnodes + 1, sizeof(*facts));
@@ -370,7 +415,7 @@ struct gs_error *gs_plan_check(const struct gs_plan *p)
 	if (p->condition != GS_NODE_NONE &&
 	    (p->condition >= p->nnodes || facts[p->condition].items > 0))
 		return malformed("condition", p->condition);
-	return NULL;
+	return check_saving(p, facts);
 }
 
 bool gs_plan_equal(const struct gs_plan *a, const struct gs_plan *b)

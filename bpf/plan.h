@@ -28,7 +28,8 @@
 enum gs_plan_op {
 	/* leaves */
 	GS_OP_CONST, /* imm */
-	GS_OP_REG,   /* imm: DWARF register number (x86-64: 0..15 general, 16 rip); whole 64 bits */
+	GS_OP_REG,   /* imm: DWARF register number (x86-64: 0..15 general, 16 rip, and 17 eflags);
+		      * whole 64 bits */
 	GS_OP_BIAS,  /* run-time address minus link-time address of the site's module */
 	GS_OP_TLS_BASE, /* thread pointer (x86-64: fs base) */
 	GS_OP_BUILTIN,	/* imm: enum gs_plan_builtin */
@@ -73,8 +74,15 @@ enum gs_plan_op {
 	GS_OP_STR_EQ,	  /* the C string equals the literal (its NUL included in the comparison) */
 	GS_OP_STR_PREFIX, /* begins with */
 	GS_OP_STR_FIND,	  /* contains, within the first 255 bytes */
+	/* leaf: what the function's entry saved, found by the plan's `frame' */
+	GS_OP_SAVED, /* imm: slot, fails with the status that it has there; or GS_SAVED_TIME. Fails
+		      * with UNAVAILABLE when no entry of this call was seen */
 	GS_OP_COUNT
 };
+
+#define GS_SAVED_TIME (-1)    /* imm of SAVED: when the call began, ns of CLOCK_MONOTONIC */
+#define GS_PLAN_MAX_SAVES 16u /* a frame is put together on a program's stack */
+#define GS_PLAN_REG_FLAGS 17  /* beyond DWARF's 0 to 16: eflags */
 
 enum gs_plan_builtin {
 	GS_PLAN_PID, /* thread-group id, recorder's namespace */
@@ -158,7 +166,27 @@ struct gs_plan_piece {
 	bool memory; /* node is an address; else its low bytes are the value (size <= 8) */
 };
 
+/* What a program does with its hit. */
+enum gs_plan_kind {
+	GS_PLAN_CAPTURE, /* an event */
+	GS_PLAN_ENTRY,	 /* saves `saves' under { process, group of the site, stack pointer } */
+};
+
+/*
+ * Values that outlive their instruction: a program at a function's entry (kind ENTRY) saves nodes
+ * as a frame, programs of other sites of the same group find it again by the stack pointer at that
+ * entry. A frame whose function never returned is overwritten by the next call at the same place of
+ * the same stack, so a stale one is never taken for another call's.
+ */
 struct gs_plan {
+	uint8_t kind;	  /* enum gs_plan_kind */
+	bool at_return;	  /* a uretprobe: the ip is the caller's, the function's is asked for */
+	bool takes_frame; /* the call is over: its frame is dropped */
+	uint16_t guard;	  /* node or NONE: 0 or a failure is no hit */
+	uint16_t frame;	  /* node or NONE: stack pointer at the entry; with SAVED nodes */
+	uint16_t check;	  /* node or NONE: must equal slot 0, or the frame is another call's */
+	uint16_t saves[GS_PLAN_MAX_SAVES];
+	uint32_t nsaves;
 	struct gs_plan_node *nodes;
 	size_t nnodes, nodes_cap;
 	struct gs_plan_item *items;
@@ -183,6 +211,8 @@ static inline uint16_t gs_plan_const(struct gs_plan *p, int64_t v)
 {
 	return gs_plan_node(p, GS_OP_CONST, 8, GS_NODE_NONE, GS_NODE_NONE, v);
 }
+/* The slot that saves NODE, or GS_PLAN_MAX_SAVES when there is no room. */
+unsigned gs_plan_save(struct gs_plan *p, uint16_t node);
 /* Offset of a copy of the literal in the plan's data. */
 uint32_t gs_plan_literal(struct gs_plan *p, const void *bytes, size_t n);
 /* A new zeroed item with node, count and parent NONE. */

@@ -66,6 +66,15 @@ void gs_plan_write(struct gs_buf *out, const struct gs_plan *p)
 	gs_put_uleb(out, p->data_len);
 	gs_buf_append(out, p->data, p->data_len);
 	gs_put_u16(out, p->condition);
+	gs_put_u8(out, p->kind);
+	gs_put_u8(out, p->at_return);
+	gs_put_u8(out, p->takes_frame);
+	gs_put_u16(out, p->guard);
+	gs_put_u16(out, p->frame);
+	gs_put_u16(out, p->check);
+	gs_put_uleb(out, p->nsaves);
+	for (uint32_t i = 0; i < p->nsaves; i++)
+		gs_put_u16(out, p->saves[i]);
 }
 
 static uint32_t read_u32(struct gs_reader *r)
@@ -178,6 +187,26 @@ static void read_walks(struct gs_reader *r, struct gs_plan *p)
 	}
 }
 
+static void read_frame(struct gs_reader *r, struct gs_plan *p)
+{
+	size_t n;
+
+	p->kind = gs_read_u8(r);
+	p->at_return = read_flag(r);
+	p->takes_frame = read_flag(r);
+	p->guard = gs_read_u16(r);
+	p->frame = gs_read_u16(r);
+	p->check = gs_read_u16(r);
+	n = read_count(r, 2);
+	if (n > GS_PLAN_MAX_SAVES) {
+		r->bad = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		p->saves[i] = gs_read_u16(r);
+	p->nsaves = (uint32_t)n;
+}
+
 struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p)
 {
 	struct gs_error *err;
@@ -194,6 +223,7 @@ struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p)
 	if (data && n)
 		gs_plan_literal(p, data, n);
 	p->condition = gs_read_u16(r);
+	read_frame(r, p);
 	if (r->bad)
 		err = gs_error_new(GS_ERR_DAMAGED, "capture plan: the message is malformed");
 	else
@@ -207,7 +237,7 @@ struct gs_error *gs_plan_read(struct gs_reader *r, struct gs_plan *p)
 
 static const char *const reg_names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi",
 					"rbp", "rsp", "r8",  "r9",  "r10", "r11",
-					"r12", "r13", "r14", "r15", "rip"};
+					"r12", "r13", "r14", "r15", "rip", "eflags"};
 static const char *const builtin_names[] = {"$pid", "$tid", "$cpu", "$time", "$uid", "$site"};
 
 static void print_literal(struct gs_buf *out, const struct gs_plan *p, const struct gs_plan_node *n)
@@ -236,7 +266,7 @@ static void print_leaf(struct gs_buf *out, const struct gs_plan_node *n)
 			gs_buf_printf(out, "0x%llx", (unsigned long long)imm);
 		break;
 	case GS_OP_REG:
-		gs_buf_puts(out, imm >= 0 && imm <= 16 ? reg_names[imm] : "reg?");
+		gs_buf_puts(out, imm >= 0 && imm <= GS_PLAN_REG_FLAGS ? reg_names[imm] : "reg?");
 		break;
 	case GS_OP_BUILTIN:
 		gs_buf_puts(out, imm >= 0 && imm <= GS_PLAN_SITE ? builtin_names[imm] : "$?");
@@ -247,6 +277,12 @@ static void print_leaf(struct gs_buf *out, const struct gs_plan_node *n)
 	case GS_OP_ABSENT:
 		gs_buf_printf(out, "<%s>", gs_status_name((unsigned)imm));
 		break;
+	case GS_OP_SAVED:
+		if (imm == GS_SAVED_TIME)
+			gs_buf_puts(out, "saved time");
+		else
+			gs_buf_printf(out, "saved s%lld", imm);
+		break;
 	default:
 		gs_buf_puts(out, gs_plan_op_name(n->op));
 	}
@@ -255,7 +291,7 @@ static void print_leaf(struct gs_buf *out, const struct gs_plan_node *n)
 /* The operand itself when it is a leaf, else its number. */
 static void print_ref(struct gs_buf *out, const struct gs_plan *p, uint16_t i)
 {
-	if (i < p->nnodes && p->nodes[i].op <= GS_OP_ABSENT)
+	if (i < p->nnodes && gs_plan_op_operands(p->nodes[i].op) == 0)
 		print_leaf(out, &p->nodes[i]);
 	else
 		gs_buf_printf(out, "n%u", i);
@@ -385,15 +421,38 @@ static void print_item(struct gs_buf *out, const struct gs_plan *p, const struct
 		gs_buf_printf(out, ", if i%u has %u bytes", it->parent, it->parent_need);
 }
 
+static void print_early(struct gs_buf *out, const struct gs_plan *p, const char *what,
+			uint16_t node)
+{
+	if (node == GS_NODE_NONE)
+		return;
+	gs_buf_puts(out, what);
+	print_address(out, p, node);
+	gs_buf_putc(out, '\n');
+}
+
+static void print_frame(struct gs_buf *out, const struct gs_plan *p)
+{
+	print_early(out, p, "hit if ", p->guard);
+	print_early(out, p, p->kind == GS_PLAN_ENTRY ? "save at " : "saved at ", p->frame);
+	print_early(out, p, "saved s0 must be ", p->check);
+	for (uint32_t i = 0; i < p->nsaves; i++) {
+		gs_buf_printf(out, "s%u = ", i);
+		print_address(out, p, p->saves[i]);
+		gs_buf_putc(out, '\n');
+	}
+}
+
 void gs_plan_print(struct gs_buf *out, const struct gs_plan *p)
 {
 	for (size_t i = 0; i < p->nnodes; i++) {
-		if (p->nodes[i].op <= GS_OP_ABSENT)
+		if (gs_plan_op_operands(p->nodes[i].op) == 0)
 			continue; /* leaves are shown where they are used */
 		gs_buf_printf(out, "n%zu = ", i);
 		print_node(out, p, &p->nodes[i]);
 		gs_buf_putc(out, '\n');
 	}
+	print_frame(out, p);
 	if (p->condition != GS_NODE_NONE) {
 		gs_buf_puts(out, "if ");
 		print_ref(out, p, p->condition);

@@ -48,6 +48,7 @@ static const struct {
 	[GS_OP_STR_EQ] = {"str_eq", 1},
 	[GS_OP_STR_PREFIX] = {"str_prefix", 1},
 	[GS_OP_STR_FIND] = {"str_find", 1},
+	[GS_OP_SAVED] = {"saved", 0},
 };
 
 unsigned gs_plan_op_operands(unsigned op)

@@ -17,16 +17,6 @@ static void count(struct gs_gen *g, int16_t field)
 	gs_emit_atomic_add(&g->e, GS_R_COUNTERS, field, BPF_REG_1);
 }
 
-/* r0 = element of MAP under the key at r10 + KEY_OFF, or goes to MISSING. */
-static void lookup(struct gs_gen *g, enum gs_map map, int key_off, gs_label missing)
-{
-	gs_emit_map(&g->e, BPF_REG_1, map);
-	gs_emit_mov(&g->e, BPF_REG_2, BPF_REG_10);
-	gs_emit_alui(&g->e, BPF_ADD, BPF_REG_2, key_off);
-	gs_emit_call(&g->e, BPF_FUNC_map_lookup_elem);
-	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_0, 0, missing);
-}
-
 /* Thread and thread-group id, as the recorder's pid namespace numbers them. */
 static void identify_task(struct gs_gen *g)
 {
@@ -55,7 +45,7 @@ static void filter_task(struct gs_gen *g, gs_label leave)
 	gs_emit_note(&g->e, "only processes of the set");
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_10, GS_FP_PID_TGID + 4);
 	gs_emit_store(&g->e, BPF_W, BPF_REG_10, GS_FP_KEY, BPF_REG_1);
-	lookup(g, GS_MAP_PIDS, GS_FP_KEY, leave);
+	gs_gen_lookup(g, GS_MAP_PIDS, GS_FP_KEY, leave);
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, 0);
 	gs_emit_ifi(&g->e, BPF_JEQ, BPF_REG_1, GS_PID_AWAITS_EXEC, leave);
 }
@@ -70,31 +60,71 @@ static void identify_site(struct gs_gen *g, gs_label leave)
 	} else {
 		gs_emit_storei(&g->e, BPF_W, BPF_REG_10, GS_FP_KEY, (int32_t)g->opts->site);
 	}
-	lookup(g, GS_MAP_SITES, GS_FP_KEY, leave);
+	gs_gen_lookup(g, GS_MAP_SITES, GS_FP_KEY, leave);
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct gs_site_slot, id));
 	gs_emit_store(&g->e, BPF_W, BPF_REG_10, GS_FP_SITE, BPF_REG_1);
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct gs_site_slot, probe));
 	gs_emit_store(&g->e, BPF_W, BPF_REG_10, GS_FP_KEY, BPF_REG_1);
+	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct gs_site_slot, group));
+	gs_emit_store(&g->e, BPF_W, BPF_REG_10, GS_FP_FRAME + 4, BPF_REG_1);
 	gs_emit_load(&g->e, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct gs_site_slot, link_addr));
-	gs_emit_load(&g->e, BPF_DW, BPF_REG_2, GS_R_CTX, 128 /* pt_regs.ip */);
+	if (g->plan->at_return) {
+		/* The ip is in the caller; the kernel knows which probe it is. */
+		gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_BIAS, BPF_REG_1);
+		gs_emit_mov(&g->e, BPF_REG_1, GS_R_CTX);
+		gs_emit_call(&g->e, BPF_FUNC_get_func_ip);
+		gs_emit_mov(&g->e, BPF_REG_2, BPF_REG_0);
+		gs_emit_load(&g->e, BPF_DW, BPF_REG_1, BPF_REG_10, GS_FP_BIAS);
+	} else {
+		gs_emit_load(&g->e, BPF_DW, BPF_REG_2, GS_R_CTX, 128 /* pt_regs.ip */);
+	}
 	gs_emit_alu(&g->e, BPF_SUB, BPF_REG_2, BPF_REG_1);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_BIAS, BPF_REG_2);
+}
+
+/* The end of a hit: a call that is over has no frame any more. */
+static void end(struct gs_gen *g)
+{
+	if (g->plan->takes_frame)
+		gs_gen_drop_frame(g);
+	gs_emit_exit(&g->e);
+}
+
+static void find_frame(struct gs_gen *g)
+{
+	if (g->plan->frame != GS_NODE_NONE)
+		gs_gen_find_frame(g);
+}
+
+static void count_unpaired(struct gs_gen *g)
+{
+	gs_label paired = gs_emit_label(&g->e, "paired");
+
+	if (g->plan->frame == GS_NODE_NONE)
+		return;
+	gs_emit_load(&g->e, BPF_DW, BPF_REG_1, BPF_REG_10, GS_FP_FRAME + 8);
+	gs_emit_ifi(&g->e, BPF_JNE, BPF_REG_1, 0, paired);
+	count(g, COUNTER(unpaired));
+	gs_emit_bind(&g->e, paired);
 }
 
 static void count_hit(struct gs_gen *g, gs_label leave)
 {
 	gs_label on = gs_emit_label(&g->e, "enabled");
 
-	lookup(g, GS_MAP_COUNTERS, GS_FP_KEY, leave);
+	gs_gen_lookup(g, GS_MAP_COUNTERS, GS_FP_KEY, leave);
 	gs_emit_mov(&g->e, GS_R_COUNTERS, BPF_REG_0);
+	gs_gen_guard(g, leave);
 	count(g, COUNTER(hits));
+	find_frame(g);
 	gs_emit_storei(&g->e, BPF_W, BPF_REG_10, GS_FP_KEY, 0);
-	lookup(g, GS_MAP_CONTROL, GS_FP_KEY, leave);
+	gs_gen_lookup(g, GS_MAP_CONTROL, GS_FP_KEY, leave);
 	gs_emit_load(&g->e, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct gs_control, enabled));
 	gs_emit_ifi(&g->e, BPF_JNE, BPF_REG_1, 0, on);
 	count(g, COUNTER(skipped));
-	gs_emit_exit(&g->e);
+	end(g);
 	gs_emit_bind(&g->e, on);
+	count_unpaired(g);
 }
 
 static void test_condition(struct gs_gen *g, gs_label leave)
@@ -114,7 +144,7 @@ static void test_condition(struct gs_gen *g, gs_label leave)
 		gs_emit_goto(&g->e, matched);
 		gs_emit_bind(&g->e, g->fail);
 		count(g, COUNTER(faulted));
-		gs_emit_exit(&g->e);
+		end(g);
 	}
 	gs_emit_bind(&g->e, matched);
 }
@@ -171,7 +201,7 @@ static void reserve(struct gs_gen *g, gs_label begin, gs_label lost)
 
 	gs_emit_note(&g->e, "record, reserved in the ring at its largest size");
 	this_cpu(g);
-	lookup(g, GS_MAP_RINGS, GS_FP_KEY, lost);
+	gs_gen_lookup(g, GS_MAP_RINGS, GS_FP_KEY, lost);
 	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_RING, BPF_REG_0);
 	gs_emit_storei(&g->e, BPF_DW, BPF_REG_10, GS_FP_RETRIES, 0);
 	gs_emit_storei(&g->e, BPF_H, BPF_REG_10, GS_FP_LAST, 0);
@@ -230,7 +260,7 @@ static void send_reserved(struct gs_gen *g)
 	gs_emit_mov(&g->e, BPF_REG_2, BPF_REG_0);
 	gs_emit_call(&g->e, BPF_FUNC_ringbuf_submit);
 	count(g, COUNTER(recorded));
-	gs_emit_exit(&g->e);
+	end(g);
 }
 
 static void send_staged(struct gs_gen *g)
@@ -238,7 +268,7 @@ static void send_staged(struct gs_gen *g)
 	gs_label lost = gs_emit_label(&g->e, "no_room");
 
 	this_cpu(g);
-	lookup(g, GS_MAP_RINGS, GS_FP_KEY, lost);
+	gs_gen_lookup(g, GS_MAP_RINGS, GS_FP_KEY, lost);
 	gs_emit_mov(&g->e, GS_R_ADDR, BPF_REG_0);
 	wakeup_flags(g, GS_R_ADDR);
 	gs_emit_mov(&g->e, BPF_REG_4, BPF_REG_0);
@@ -249,10 +279,10 @@ static void send_staged(struct gs_gen *g)
 	gs_emit_call(&g->e, BPF_FUNC_ringbuf_output);
 	gs_emit_ifi(&g->e, BPF_JNE, BPF_REG_0, 0, lost);
 	count(g, COUNTER(recorded));
-	gs_emit_exit(&g->e);
+	end(g);
 	gs_emit_bind(&g->e, lost);
 	count(g, COUNTER(lost));
-	gs_emit_exit(&g->e);
+	end(g);
 }
 
 /* Early ends, placed before the items so that every jump to them is short. */
@@ -262,13 +292,39 @@ static void emit_ends(struct gs_gen *g, gs_label leave, gs_label lost, gs_label 
 	gs_emit_bind(&g->e, lost);
 	count(g, COUNTER(lost));
 	gs_emit_bind(&g->e, leave);
-	gs_emit_exit(&g->e);
+	end(g);
 	gs_emit_bind(&g->e, go);
+}
+
+/* Where the hit was not one of ours: nothing is known of its call. */
+static void emit_leave(struct gs_gen *g, gs_label leave)
+{
+	if (!gs_emit_label_used(&g->e, leave))
+		return;
+	gs_emit_bind(&g->e, leave);
+	gs_emit_exit(&g->e);
+}
+
+/* At a function's entry. Also while recording is off: the call may be over when it is on. */
+static void emit_entry(struct gs_gen *g)
+{
+	gs_label leave = gs_emit_label(&g->e, "leave");
+
+	gs_emit_mov(&g->e, GS_R_CTX, BPF_REG_1);
+	gs_emit_call(&g->e, BPF_FUNC_ktime_get_ns);
+	gs_emit_store(&g->e, BPF_DW, BPF_REG_10, GS_FP_TIME, BPF_REG_0);
+	identify_task(g);
+	filter_task(g, leave);
+	identify_site(g, leave);
+	gs_gen_save_frame(g);
+	gs_emit_exit(&g->e);
+	emit_leave(g, leave);
 }
 
 static void emit_program(struct gs_gen *g)
 {
 	gs_label leave = gs_emit_label(&g->e, "leave");
+	gs_label over = gs_emit_label(&g->e, "over");
 	gs_label lost = gs_emit_label(&g->e, "lost");
 	gs_label go = gs_emit_label(&g->e, "items");
 	gs_label begin = gs_emit_label(&g->e, "capture");
@@ -282,13 +338,13 @@ static void emit_program(struct gs_gen *g)
 	filter_task(g, leave);
 	identify_site(g, leave);
 	count_hit(g, leave);
-	test_condition(g, leave);
+	test_condition(g, over);
 	count(g, COUNTER(matched));
 	if (staged)
 		fetch_staging(g, lost);
 	else
 		reserve(g, begin, lost);
-	emit_ends(g, leave, lost, go);
+	emit_ends(g, over, lost, go);
 	fill_head(g);
 	for (size_t i = 0; i < g->plan->nitems; i++)
 		gs_gen_item(g, i);
@@ -299,6 +355,7 @@ static void emit_program(struct gs_gen *g)
 		send_reserved(g);
 	if (gs_emit_label_used(&g->e, g->restart))
 		emit_restart(g, begin);
+	emit_leave(g, leave);
 }
 
 /* ---- entry ---- */
@@ -319,10 +376,14 @@ static void gen_init(struct gs_gen *g)
 		g->max_offset[i] = offset;
 		offset += g->layout->items[i].variable ? g->layout->items[i].size : 0;
 	}
-	g->text_buf = GS_FP_END - text;
+	g->text_buf = GS_FP_END - (int)gs_gen_frame_bytes(g) - text;
 	g->walk_buf = g->text_buf - (g->plan->nwalks ? (int)GS_GEN_WALK_BYTES : 0);
 	g->slot_base = g->walk_buf;
 	slots = (512 + g->slot_base) / 8;
+	if (slots < 1) {
+		g->out_of_slots = true;
+		slots = 1;
+	}
 	g->free_slots = slots >= 64 ? ~0ull : (1ull << slots) - 1;
 }
 
@@ -359,11 +420,16 @@ struct gs_error *gs_program_generate(const struct gs_plan *plan, const struct gs
 	struct gs_error *err;
 
 	GS_TRY(gs_plan_check(plan));
+	if (plan->nsaves > opts->frame_slots)
+		return gs_error_new(GS_ERR_INTERNAL, "program: the frames are too small");
 	if (!layout_fits(plan, layout))
 		return gs_error_new(GS_ERR_INTERNAL, "program: the layout is not of this plan");
 	gs_emit_init(&g.e, listing != NULL);
 	gen_init(&g);
-	emit_program(&g);
+	if (plan->kind == GS_PLAN_ENTRY)
+		emit_entry(&g);
+	else
+		emit_program(&g);
 	if (g.out_of_slots)
 		err = gs_error_new(GS_ERR_LIMIT,
 				   "an expression of this probe is too complex: it needs "

@@ -19,6 +19,7 @@ enum gs_map {
 	GS_MAP_CONTROL,	 /* array[1] of struct gs_control */
 	GS_MAP_PIDS,	 /* hash: tgid -> enum gs_pid_state; the set of processes to record */
 	GS_MAP_STAGING,	 /* task storage: the record being built */
+	GS_MAP_FRAMES,	 /* LRU hash: struct gs_frame_key -> what a function's entry saved */
 	GS_MAP_COUNT
 };
 
@@ -31,8 +32,31 @@ struct gs_site_slot {
 	uint32_t id;
 	uint32_t probe;
 	uint64_t link_addr; /* of the probed instruction: bias = ip - link_addr */
-	uint64_t flags;
+	uint32_t group;	    /* whose frames it saves or finds */
+	uint32_t reserved;
 };
+
+/*
+ * Of a saved frame. By process, not by thread: stacks of one process never overlap, so that what
+ * runs on a stack may be moved to another thread. Ids are those of the first pid namespace.
+ */
+struct gs_frame_key {
+	uint32_t tgid, group;
+	uint64_t sp; /* at the function's entry; 0: none */
+};
+/* A frame: u64 time, a status byte a slot, padded to 8, a u64 a slot (its fault address). */
+static inline uint32_t gs_frame_status(uint32_t slot)
+{
+	return 8 + slot;
+}
+static inline uint32_t gs_frame_value(uint32_t nslots, uint32_t slot)
+{
+	return 8 + (nslots + 7) / 8 * 8 + 8 * slot;
+}
+static inline uint32_t gs_frame_size(uint32_t nslots)
+{
+	return gs_frame_value(nslots, nslots);
+}
 
 /* Per probe; summed over cpus. Atomic adds: programs are preemptible. */
 struct gs_counters {
@@ -42,6 +66,7 @@ struct gs_counters {
 	uint64_t skipped;  /* switched off, or over a limit */
 	uint64_t lost;	   /* no room in the ring, no staging */
 	uint64_t faulted;  /* the condition could not be evaluated */
+	uint64_t unpaired; /* no entry of the call was seen, which its values need */
 };
 
 struct gs_control {
@@ -70,6 +95,7 @@ struct gs_gen_options {
 	uint32_t ring_bytes;	 /* size of one ring: wake-up when half full */
 	uint64_t ns_dev, ns_ino; /* with NS_PID: /proc/self/ns/pid */
 	uint32_t tls_offset;	 /* byte offset of thread.fsbase in task_struct, 0 if unknown */
+	uint32_t frame_slots;	 /* of the frames in GS_MAP_FRAMES: at least those of every plan */
 };
 
 struct gs_program {

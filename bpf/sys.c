@@ -32,6 +32,8 @@ struct link_create_attr {
 	uint32_t pad;
 };
 
+#define UPROBE_MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
+
 int gs_sys_uprobe_multi(int prog_fd, unsigned attach_type, const struct gs_uprobe_multi *m)
 {
 	struct link_create_attr attr = {
@@ -42,6 +44,7 @@ int gs_sys_uprobe_multi(int prog_fd, unsigned attach_type, const struct gs_uprob
 		.ref_ctr_offsets = (uintptr_t)m->ref_ctr_offsets,
 		.cookies = (uintptr_t)m->cookies,
 		.cnt = m->n,
+		.multi_flags = m->at_return ? UPROBE_MULTI_RETURN : 0,
 		.pid = (uint32_t)m->pid,
 	};
 	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));

@@ -7,6 +7,7 @@
 #define GS_BPF_SYS_H
 
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/program.h"
@@ -25,6 +26,7 @@ struct gs_uprobe_multi {
 	const uint64_t *cookies;	 /* NULL: none */
 	uint32_t n;
 	int32_t pid; /* 0: every process */
+	bool at_return;
 };
 
 /* A link's descriptor, or -errno. ATTACH_TYPE: GS_BPF_TRACE_UPROBE_MULTI or _SESSION. */

@@ -60,7 +60,7 @@ static struct gs_error *map_control(struct gs_tracer *t)
 static struct gs_error *create_maps(struct gs_tracer *t)
 {
 	const struct gs_tracer_options *o = &t->opts;
-	uint32_t nsites = o->max_sites ? o->max_sites : 1;
+	uint32_t nsites = o->max_sites + o->max_entries ? o->max_sites + o->max_entries : 1;
 	uint32_t nprobes = o->nprobes ? o->nprobes : 1;
 	uint32_t npids = o->filter_pids ? MAX_PROCESSES : 64;
 
@@ -278,6 +278,7 @@ struct gs_error *gs_tracer_counters(struct gs_tracer *t, uint32_t probe, struct 
 		sum.skipped += each[c].skipped;
 		sum.lost += each[c].lost;
 		sum.faulted += each[c].faulted;
+		sum.unpaired += each[c].unpaired;
 	}
 	*out = sum;
 	return NULL;

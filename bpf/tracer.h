@@ -15,6 +15,7 @@ struct gs_tracer_options {
 	uint32_t feature_mask; /* features allowed: ~0u, tests clear bits */
 	uint64_t buffer_bytes; /* all rings together; rounded up to a power of two pages each */
 	uint32_t max_sites;    /* capacity of the site table, later attachments included */
+	uint32_t max_entries;  /* the same for sites that save frames: ids from max_sites on */
 	uint32_t nprobes;
 	bool filter_pids; /* record only processes in the set */
 	bool follow;	  /* children of processes in the set join it; exec and exit are reported */
@@ -30,9 +31,10 @@ struct gs_error *gs_tracer_open(const struct gs_tracer_options *opts, struct gs_
 uint32_t gs_tracer_features(const struct gs_tracer *t);
 
 struct gs_trace_site {
-	uint32_t id;	/* index in the site table, < max_sites; unique */
+	uint32_t id;	/* index in the site table, < max_sites + max_entries; unique */
 	uint32_t probe; /* < nprobes */
-	uint32_t plan;	/* index in the plans given with it */
+	uint32_t plan;	/* index in the plans given with it: kind and at_return say how */
+	uint32_t group; /* whose frames it saves or finds: the id of the saving site; or 0 */
 	int fd;		/* the module's file; borrowed */
 	uint64_t file_offset;
 	uint64_t link_addr;
@@ -57,6 +59,9 @@ struct gs_error *gs_tracer_attach(struct gs_tracer *t, const struct gs_plan *pla
 				  const struct gs_layout *layouts, size_t nplans,
 				  const struct gs_trace_site *sites, size_t nsites,
 				  struct gs_attach_failure **failures, size_t *nfailures);
+
+/* The kernel has what uretprobes need (a trial load; false without privileges). */
+bool gs_tracer_may_uretprobe(uint32_t feature_mask);
 
 /* Starts and stops recording; cheap (one map write). */
 struct gs_error *gs_tracer_enable(struct gs_tracer *t, bool on);

@@ -17,10 +17,12 @@ struct gs_tracer {
 	uint32_t features;
 	struct gs_kernel_types types; /* with follow or want_tls */
 	struct gs_rings rings;
-	int map_fd[GS_MAP_COUNT];   /* RINGS belongs to rings; STAGING is the newest, -1 if none */
+	int map_fd[GS_MAP_COUNT];   /* RINGS belongs to rings; STAGING and FRAMES are the newest, -1
+				       if none */
 	struct gs_control *control; /* mapped */
 	uint32_t staging_size;
-	int ncpus;  /* possible */
+	uint32_t frame_slots; /* of the frames in FRAMES, the newest */
+	int ncpus;	      /* possible */
 	int *links; /* uprobe links, perf events and tracepoint links: closing one detaches it */
 	size_t nlinks, links_cap;
 };

@@ -171,6 +171,7 @@ static void row_counters(struct gs_row *row, void *p)
 	gs_row_u64(row, &c->lost);
 	gs_row_u64(row, &c->faulted);
 	gs_row_u64(row, &c->time_ns);
+	gs_row_u64(row, &c->unpaired);
 }
 
 static void row_symbol(struct gs_row *row, void *p)

@@ -65,11 +65,13 @@ struct gs_meta_probe {
 };
 
 enum gs_schema_item_flags {
-	GS_SCHEMA_ARG = 1 << 0,	   /* from $args */
-	GS_SCHEMA_LOCAL = 1 << 1,  /* from $locals */
-	GS_SCHEMA_REG = 1 << 2,	   /* from $regs */
-	GS_SCHEMA_STRING = 1 << 3, /* variable: a C string (its NUL not captured) */
-	GS_SCHEMA_COMM = 1 << 4,   /* 16 bytes, shown up to NUL */
+	GS_SCHEMA_ARG = 1 << 0,	     /* from $args */
+	GS_SCHEMA_LOCAL = 1 << 1,    /* from $locals */
+	GS_SCHEMA_REG = 1 << 2,	     /* from $regs */
+	GS_SCHEMA_STRING = 1 << 3,   /* variable: a C string (its NUL not captured) */
+	GS_SCHEMA_COMM = 1 << 4,     /* 16 bytes, shown up to NUL */
+	GS_SCHEMA_DURATION = 1 << 5, /* nanoseconds */
+	GS_SCHEMA_AT_ENTRY = 1 << 6, /* a value from the function's entry, at its return */
 };
 
 /*
@@ -105,7 +107,9 @@ struct gs_meta_note {
 
 enum gs_site_flags {
 	GS_SITE_INLINED = 1 << 0,
-	GS_SITE_MOVED = 1 << 1, /* on a later, cheaper instruction than the natural one */
+	GS_SITE_MOVED = 1 << 1,	    /* on a later, cheaper instruction than the natural one */
+	GS_SITE_TAIL_CALL = 1 << 2, /* of a return: the function is left by a jump to another */
+	GS_SITE_URETPROBE = 1 << 3, /* of a return: at the entry, fires at the return */
 };
 
 struct gs_meta_site {
@@ -155,6 +159,7 @@ struct gs_meta_counters {
 	uint32_t probe;
 	uint64_t hits, matched, recorded, skipped, lost, faulted;
 	uint64_t time_ns;
+	uint64_t unpaired; /* returns of calls whose entry was not seen */
 };
 
 /* Name of a code address in a process (function pointers in values). */

@@ -81,6 +81,26 @@ static void need_calls(struct gs_module *m)
 		qsort(m->calls, m->ncalls, sizeof(*m->calls), compare_calls);
 }
 
+bool gs_call_to(struct gs_module *m, uint64_t target, size_t i, uint64_t *after)
+{
+	size_t low = 0, high;
+
+	need_calls(m);
+	high = m->ncalls;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (m->calls[mid].target < target)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (i >= m->ncalls - low || m->calls[low + i].target != target)
+		return false;
+	*after = m->calls[low + i].addr + CALL_LEN;
+	return true;
+}
+
 /* ---- ranges ---- */
 
 static bool range_with(Dwarf_Die *die, uint64_t addr, Dwarf_Addr *low, Dwarf_Addr *high)

@@ -52,6 +52,11 @@ static bool simple_cfa(struct gs_module *m, uint64_t pc, unsigned *regno, int64_
 	return simple;
 }
 
+bool gs_cfi_rule(struct gs_module *m, uint64_t pc, unsigned *regno, int64_t *offset)
+{
+	return simple_cfa(m, pc, regno, offset);
+}
+
 static bool set_cfa(struct gs_evaluation *ev, unsigned regno, int64_t offset,
 		    struct gs_place_value *out)
 {

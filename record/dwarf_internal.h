@@ -388,6 +388,8 @@ bool gs_no_value(struct gs_evaluation *ev, uint8_t status, const char *fmt, ...)
 bool gs_register_node(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 const char *gs_register_name(const struct gs_module *m, unsigned regno);
 bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out);
+/* CFA = register + offset at the pc, where the rule is that simple. */
+bool gs_cfi_rule(struct gs_module *m, uint64_t pc, unsigned *regno, int64_t *offset);
 bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
 bool gs_frame_is_set_up(struct gs_context *c);
 /* What a register held in the caller, before the call that led to EV's frame. */
@@ -421,6 +423,14 @@ struct gs_passed {
 };
 /* What the call that led to EV's frame passed; a node that fails after calls that are not known. */
 bool gs_caller_value(struct gs_evaluation *ev, const struct gs_passed *what, uint16_t *node);
+
+/* What follows the I-th direct call of TARGET in the module; false past the last. */
+bool gs_call_to(struct gs_module *m, uint64_t target, size_t i, uint64_t *after);
+
+/* ---- dwarf_dropped.c ---- */
+
+/* Why the function of the context may leave no result although DWARF says so, or NULL. */
+const char *gs_result_is_dropped(struct gs_context *c);
 
 /* ---- dwarf_prologue.c ---- */
 

@@ -127,7 +127,7 @@ gs_type_id gs_context_return_type(struct gs_context *c)
 {
 	gs_type_id id = GS_TYPE_VOID;
 
-	gs_error_free(gs_type_of(c->m, gs_context_function(c), &id));
+	gs_error_free(gs_type_of(c->m, &c->scopes[0], &id));
 	return id;
 }
 

@@ -262,7 +262,7 @@ static struct gs_error *plan_tree(struct planner *p, struct gs_want *want)
 		plan_object(p, want, &obj);
 		return NULL;
 	}
-	if (e->kind == GS_EXPR_BUILTIN && !e->is_constant) {
+	if ((e->kind == GS_EXPR_BUILTIN || gs_lower_is_entry(e)) && !e->is_constant) {
 		GS_TRY(gs_lower_object(p->l, e, &obj));
 		plan_object(p, want, &obj);
 		return NULL;

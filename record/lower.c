@@ -283,9 +283,8 @@ static struct gs_error *lower_call(struct gs_lower *l, const struct gs_expr *e, 
 	}
 	if (gs_lower_is_text(e))
 		return gs_lower_text(l, e, node);
-	if (strcmp(e->name, "entry") == 0)
-		return gs_lower_error(l, e, GS_ERR_UNSUPPORTED,
-				      "$entry(...) is only known at the return of a function");
+	if (gs_lower_is_entry(e))
+		return gs_lower_entry_scalar(l, e, node);
 	return gs_lower_error(l, e, GS_ERR_UNSUPPORTED, "%s(...) is an item alone, not a number",
 			      e->name);
 }

@@ -46,8 +46,7 @@ uint16_t gs_lower_absent(struct gs_lower *l, unsigned status, const char *reason
 
 /* ---- variables and built-ins ---- */
 
-static void location_object(struct gs_lower *l, const struct gs_location *loc,
-			    struct gs_object *obj)
+void gs_lower_location(struct gs_lower *l, const struct gs_location *loc, struct gs_object *obj)
 {
 	switch (loc->kind) {
 	case GS_LOC_MEMORY:
@@ -72,6 +71,12 @@ static void location_object(struct gs_lower *l, const struct gs_location *loc,
 	*obj = absent_object(GS_STATUS_UNAVAILABLE, "its location is of an unknown kind");
 }
 
+static bool is_of_frame(const struct gs_variable *var)
+{
+	return !(var->flags & (GS_VAR_STATIC | GS_VAR_TLS | GS_VAR_CONSTANT | GS_VAR_FUNCTION)) &&
+	       (var->flags & (GS_VAR_PARAM | GS_VAR_LOCAL));
+}
+
 static void variable_object(struct gs_lower *l, const struct gs_variable *var,
 			    struct gs_object *obj)
 {
@@ -80,6 +85,12 @@ static void variable_object(struct gs_lower *l, const struct gs_variable *var,
 
 	if (var->flags & GS_VAR_CONSTANT) {
 		*obj = single_part(l, GS_LOC_VALUE, 8, gs_plan_const(l->plan, var->constant), NULL);
+		return;
+	}
+	if (is_of_frame(var) && l->site->place->exit &&
+	    l->site->place->exit->kind == GS_EXIT_URETPROBE) {
+		*obj = absent_object(GS_STATUS_UNAVAILABLE,
+				     "the frame is gone at a uretprobe: $entry(...) keeps it");
 		return;
 	}
 	if (!l->site->place->context) {
@@ -94,7 +105,7 @@ static void variable_object(struct gs_lower *l, const struct gs_variable *var,
 		gs_error_free(err);
 		return;
 	}
-	location_object(l, &loc, obj);
+	gs_lower_location(l, &loc, obj);
 }
 
 static uint16_t binary(struct gs_lower *l, enum gs_plan_op op, uint16_t a, uint16_t b)
@@ -165,11 +176,21 @@ void gs_lower_operand(struct gs_lower *l, const struct gs_operand *o, struct gs_
 	case GS_OPERAND_ARGUMENT:
 		node = argument_node(l, o->number);
 		break;
+	case GS_OPERAND_RETVAL:
+		gs_lower_retval(l, obj);
+		return;
+	case GS_OPERAND_DURATION:
+		node = gs_lower_duration(l);
+		break;
 	case GS_OPERAND_CALLER:
-		if (!l->site->at_entry) {
+		if (l->site->place->exit && l->site->place->exit->kind == GS_EXIT_URETPROBE) {
+			node = register_node(l, 16);
+			break;
+		}
+		if (!l->site->at_entry && !l->site->place->exit) {
 			*obj = absent_object(GS_STATUS_UNAVAILABLE,
 					     "the return address is known at a function's entry "
-					     "alone");
+					     "and at its return");
 			return;
 		}
 		node = stack_word(l, 0);
@@ -530,6 +551,10 @@ struct gs_error *gs_lower_object(struct gs_lower *l, const struct gs_expr *e, st
 		return member_object(l, e, obj);
 	case GS_EXPR_INDEX:
 		return index_object(l, e, obj);
+	case GS_EXPR_CALL:
+		if (gs_lower_is_entry(e))
+			return gs_lower_entry_object(l, e, obj);
+		break;
 	case GS_EXPR_UNARY:
 		if (e->op == GS_OPR_DEREF)
 			return deref_object(l, e, obj);

@@ -223,6 +223,14 @@ struct gs_error *gs_site_operand_type(struct gs_site *site, const struct gs_oper
 		return add_uint(site, site->pointer_size, type);
 	case GS_OPERAND_CALLER:
 		return add_code_pointer(site, type);
+	case GS_OPERAND_RETVAL:
+		/* Without debug information the register, whatever it means. */
+		if (!site->place->context)
+			return add_uint(site, site->pointer_size, type);
+		*type = gs_context_return_type(site->place->context);
+		return NULL;
+	case GS_OPERAND_DURATION:
+		return add_uint(site, 8, type);
 	}
 	return gs_error_new(GS_ERR_INTERNAL, "operand %d has no type", (int)o->kind);
 }
@@ -255,10 +263,26 @@ static struct gs_error *refuse_builtin(const char *name)
 				    "`$%s' stands for several items: it is an item alone, not a "
 				    "part of an expression",
 				    name);
-	if (strcmp(name, "retval") == 0 || strcmp(name, "duration") == 0 ||
-	    strcmp(name, "entry") == 0)
-		return gs_error_new(GS_ERR_USAGE, "`$%s' is only known at the return of a function",
-				    name);
+	return NULL;
+}
+
+static struct gs_error *find_result(struct gs_site *site, const char *name, struct gs_operand *o,
+				    bool *found)
+{
+	bool is_retval = strcmp(name, "retval") == 0;
+
+	*found = is_retval || strcmp(name, "duration") == 0;
+	if (!*found)
+		return NULL;
+	if (!site->place->exit)
+		return gs_error_hint(gs_error_new(GS_ERR_USAGE,
+						  "`$%s' is only known at the return of a function",
+						  name),
+				     "FUNCTION%%return is the place for it");
+	if (is_retval && site->place->context &&
+	    gs_context_return_type(site->place->context) == GS_TYPE_VOID)
+		return gs_error_new(GS_ERR_USAGE, "`%s' returns nothing (void)", site->place->func);
+	o->kind = is_retval ? GS_OPERAND_RETVAL : GS_OPERAND_DURATION;
 	return NULL;
 }
 
@@ -276,8 +300,9 @@ static struct gs_error *find_special(struct gs_site *site, const char *name, str
 		if (!site->at_entry)
 			return gs_error_new(GS_ERR_UNSUPPORTED,
 					    "`$%s' is read by the calling convention: only at the "
-					    "entry of a function that is not inlined",
-					    name);
+					    "entry of a function that is not inlined%s",
+					    name,
+					    site->place->exit ? " (here in $entry(...))" : "");
 	} else {
 		*found = false;
 	}
@@ -293,7 +318,11 @@ static struct gs_error *find_builtin(void *ctx, const char *name, struct gs_symb
 
 	if (err)
 		return err;
-	GS_TRY(find_special(site, name, &o, &found));
+	if (site->in_entry)
+		return find_builtin(site->entry, name, sym);
+	GS_TRY(find_result(site, name, &o, &found));
+	if (!found)
+		GS_TRY(find_special(site, name, &o, &found));
 	if (!found && !find_value(name, &o) && !find_register(site, name, &o))
 		return unknown_builtin(name);
 	GS_TRY(gs_site_operand_type(site, &o, &sym->type));
@@ -345,6 +374,8 @@ static struct gs_error *find_name(void *ctx, const char *qualifier, const char *
 	struct gs_site *site = ctx;
 	struct gs_operand o = {.kind = GS_OPERAND_VARIABLE};
 
+	if (site->in_entry)
+		return find_name(site->entry, qualifier, name, sym);
 	if (site->place->context)
 		GS_TRY(gs_context_find(site->place->context, qualifier, name, &o.var));
 	else if (gs_module_info(site->module->m)->has_dwarf)
@@ -359,6 +390,13 @@ static struct gs_error *find_name(void *ctx, const char *qualifier, const char *
 	sym->value = o.var.constant;
 	sym->binding = gs_site_bind(site, &o);
 	return NULL;
+}
+
+static void set_in_entry(void *ctx, bool inside)
+{
+	struct gs_site *site = ctx;
+
+	site->in_entry = inside && site->entry;
 }
 
 static struct gs_error *find_type(void *ctx, const char *name, gs_type_id *id)
@@ -450,10 +488,12 @@ struct gs_error *gs_site_check(struct gs_site *site, const char *text, size_t st
 				 .ctx = site,
 				 .find_name = find_name,
 				 .find_builtin = find_builtin,
-				 .find_type = find_type};
+				 .find_type = find_type,
+				 .in_entry = set_in_entry};
 	struct gs_expr *e;
 	size_t stop = start;
 
+	site->in_entry = false; /* an error may have left it */
 	GS_TRY(gs_expr_parse(&site->r->arena, text, start, &hooks, &stop, &e));
 	if (stop < start + len)
 		return gs_error_at(

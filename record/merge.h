@@ -10,6 +10,7 @@
 #include "record/resolve.h"
 
 struct gs_bases {
+	uint32_t entries;
 	uint32_t modules, schemas, sites; /* added to the ids of the answer */
 	const uint32_t
 		*probes; /* session's probe id by the answer's; NULL: equal, and rows are added */

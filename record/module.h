@@ -76,6 +76,27 @@ void gs_module_each_symbol(const struct gs_module *m,
 
 /* ---- places ---- */
 
+/* How a function is left at a site of %return. */
+enum gs_exit_kind {
+	GS_EXIT_RET,
+	GS_EXIT_TAIL,	   /* a jump to another function, which returns in its place */
+	GS_EXIT_URETPROBE, /* the kernel's own way: the site is the function's entry */
+};
+#define GS_EXIT_ALWAYS 16
+struct gs_exit {
+	uint8_t kind;
+	uint8_t condition; /* x86 condition code under which it is taken, or ALWAYS */
+	/* An indirect jump is an exit when its target, base + index * scale + disp or the word in
+	 * memory there, is outside of the function's ranges. */
+	bool is_indirect, is_memory, is_image; /* is_image: disp is a link-time address */
+	int8_t base, index;		       /* registers as plans number them, or -1 */
+	uint8_t scale;
+	int64_t disp;
+	const uint64_t (*ranges)[2];
+	size_t nranges;
+	const char *target; /* TAIL: to what */
+};
+
 struct gs_place_site {
 	uint64_t link_addr;    /* the instruction to probe */
 	uint64_t natural_addr; /* where the place begins (before endbr64 etc.) */
@@ -88,11 +109,16 @@ struct gs_place_site {
 	const char *insn;	    /* disassembly of the probed instruction */
 	const char *cost;	    /* "emulated", "single-stepped", "nop5" */
 	struct gs_context *context; /* NULL without DWARF */
+	const struct gs_exit *exit; /* of %return, else NULL; in the module's arena */
+	uint32_t entry;		    /* with it: index in the entries */
+	bool is_loop;		    /* of an entry: the instruction runs more than once a call */
 };
 
 struct gs_places {
 	struct gs_place_site *sites; /* ascending link_addr, no duplicates */
 	size_t nsites;
+	struct gs_place_site *entries; /* of %return: where the functions of the sites begin */
+	size_t nentries;
 	const char **notes; /* what the user should know: refused instances, counts that are not
 			       executions */
 	size_t nnotes;
@@ -123,6 +149,16 @@ struct gs_error *gs_module_find_offset(struct gs_module *m, const char *function
 				       struct gs_places *out);
 struct gs_error *gs_module_find_address(struct gs_module *m, uint64_t link_addr,
 					struct gs_places *out);
+/* All exits of the function's out-of-line copies. */
+struct gs_return_options {
+	bool uretprobe;
+	bool force; /* also functions that may return twice */
+};
+struct gs_error *gs_module_find_returns(struct gs_module *m, const char *name,
+					const struct gs_return_options *opts,
+					struct gs_places *out);
+/* Why a uretprobe in a process with this module could break it, or NULL. */
+const char *gs_module_unwinds(struct gs_module *m);
 /* Feeds function names (DWARF and symbols) for "did you mean". */
 void gs_module_feed_functions(struct gs_module *m, struct gs_nearest *near);
 
@@ -191,6 +227,9 @@ struct gs_error *gs_module_find_type(struct gs_module *m, struct gs_context *c, 
 				     gs_type_id *id);
 /* Return type of the function of the context (VOID if none). */
 gs_type_id gs_context_return_type(struct gs_context *c);
+struct gs_location;
+/* Where the result of the out-of-line function around the context is, at its exit. */
+void gs_context_return_value(struct gs_context *c, struct gs_plan *plan, struct gs_location *out);
 
 /* Where a variable is at the context's pc. */
 enum gs_location_kind {

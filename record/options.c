@@ -38,6 +38,7 @@ enum {
 	OPT_RAW_CONTAINERS,
 	OPT_DEPTH,
 	OPT_MAX_SITES,
+	OPT_RETURN,
 	OPT_VERBOSE,
 	OPT_QUIET,
 	OPT_HELP,
@@ -86,6 +87,8 @@ static const struct gs_option table[] = {
 	{0, "raw-containers", NULL, "Limits", "containers of libraries as the structures they are",
 	 OPT_RAW_CONTAINERS},
 	{0, "depth", "N", "Limits", "follow pointers N levels deep (default 0)", OPT_DEPTH},
+	{0, "return", "METHOD", "How", "ret or uretprobe: how %return is probed (see gs-record(1))",
+	 OPT_RETURN},
 	{0, "max-sites", "N", "Limits", "refuse probes with more sites in all (default 20000)",
 	 OPT_MAX_SITES},
 	{'v', "verbose", NULL, "Messages", "say more; with --dry-run print the BPF program too",
@@ -264,6 +267,18 @@ static struct gs_error *set_limit(struct gs_record_options *o, int id, const cha
 	}
 }
 
+static struct gs_error *set_return(struct gs_record_options *o, const char *value)
+{
+	if (strcmp(value, "ret") == 0)
+		o->return_method = GS_RETURN_RET;
+	else if (strcmp(value, "uretprobe") == 0)
+		o->return_method = GS_RETURN_URETPROBE;
+	else
+		return gs_error_new(GS_ERR_USAGE, "--return: `%s' is neither ret nor uretprobe",
+				    value);
+	return NULL;
+}
+
 static struct gs_error *set_option(void *ctx, int id, const char *value)
 {
 	struct gs_record_options *o = ctx;
@@ -307,6 +322,8 @@ static struct gs_error *set_option(void *ctx, int id, const char *value)
 		return set_listing(o, GS_LIST_VARIABLES, value);
 	case OPT_FUNCTIONS:
 		return set_listing(o, GS_LIST_FUNCTIONS, value);
+	case OPT_RETURN:
+		return set_return(o, value);
 	case OPT_NO_FOLLOW:
 		o->no_follow = true;
 		return NULL;

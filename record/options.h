@@ -36,6 +36,7 @@ struct gs_record_options {
 	uint32_t string_limit, array_limit, depth, max_sites;
 	bool raw_containers;
 	uint32_t feature_mask; /* of bpf/program.h; all but in tests */
+	enum gs_return_method return_method;
 	bool dry_run, verbose, quiet, no_follow, system_wide, help, version;
 };
 

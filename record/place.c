@@ -17,6 +17,7 @@ void gs_places_init(struct gs_places *p)
 void gs_places_deinit(struct gs_places *p)
 {
 	free(p->sites);
+	free(p->entries);
 	free(p->notes);
 	gs_arena_deinit(&p->arena);
 	*p = (struct gs_places){0};

@@ -19,7 +19,13 @@ enum gs_where {
 	GS_WHERE_MARKER,	/* sdt: provider : marker */
 };
 
-enum gs_item_word { GS_WORD_NONE, GS_WORD_ARGS, GS_WORD_LOCALS, GS_WORD_REGS };
+enum gs_item_word {
+	GS_WORD_NONE,
+	GS_WORD_ARGS,
+	GS_WORD_LOCALS,
+	GS_WORD_REGS,
+	GS_WORD_RESULT, /* never written: what a return captures without items */
+};
 
 struct gs_probe_item {
 	const char *name;	/* NAME, or NULL */

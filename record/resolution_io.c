@@ -7,7 +7,7 @@
 
 #include "record/resolver.h"
 
-#define ANSWER_VERSION 1
+#define ANSWER_VERSION 2
 #define LIST_MAX (1u << 20)
 #define ERRORS_MAX 4096u
 #define HINTS_MAX 16u
@@ -116,12 +116,43 @@ static void write_sites(struct gs_buf *out, const struct gs_resolution *r)
 		gs_put_u32(out, r->sites[i].plan);
 		gs_put_u64(out, r->sites[i].file_offset);
 		gs_put_u64(out, r->sites[i].ref_ctr_offset);
+		gs_put_u32(out, r->sites[i].entry);
 	}
+	gs_put_uleb(out, r->nentries);
+	for (size_t i = 0; i < r->nentries; i++) {
+		gs_put_u32(out, r->entries[i].plan);
+		gs_put_u32(out, r->entries[i].probe);
+		gs_put_u32(out, r->entries[i].module);
+		gs_put_u64(out, r->entries[i].link_addr);
+		gs_put_u64(out, r->entries[i].file_offset);
+	}
+}
+
+static void read_entries(struct gs_reader *in, struct gs_resolution *r)
+{
+	size_t n = read_count(in, LIST_MAX);
+
+	r->entries = gs_calloc(n, sizeof(*r->entries));
+	for (size_t i = 0; i < n && !in->bad; i++) {
+		struct gs_resolved_entry *e = &r->entries[r->nentries++];
+
+		e->plan = gs_read_u32(in);
+		e->probe = gs_read_u32(in);
+		e->module = gs_read_u32(in);
+		e->link_addr = gs_read_u64(in);
+		e->file_offset = gs_read_u64(in);
+		if (e->plan >= r->nplans || r->plans[e->plan].kind != GS_PLAN_ENTRY ||
+		    e->probe >= r->meta.nprobes || e->module >= r->meta.nmodules)
+			in->bad = true;
+	}
+	for (size_t i = 0; i < r->meta.nsites; i++)
+		if (r->sites[i].entry != GS_NONE && r->sites[i].entry >= r->nentries)
+			in->bad = true;
 }
 
 static void read_sites(struct gs_reader *in, struct gs_resolution *r)
 {
-	if (r->meta.nsites > gs_reader_left(in) / 20) {
+	if (r->meta.nsites > gs_reader_left(in) / 24) {
 		in->bad = true;
 		return;
 	}
@@ -130,9 +161,12 @@ static void read_sites(struct gs_reader *in, struct gs_resolution *r)
 		r->sites[i].plan = gs_read_u32(in);
 		r->sites[i].file_offset = gs_read_u64(in);
 		r->sites[i].ref_ctr_offset = gs_read_u64(in);
-		if (r->sites[i].plan >= r->nplans)
+		r->sites[i].entry = gs_read_u32(in);
+		if (r->sites[i].plan >= r->nplans ||
+		    r->plans[r->sites[i].plan].kind != GS_PLAN_CAPTURE)
 			in->bad = true;
 	}
+	read_entries(in, r);
 }
 
 static void write_plans(struct gs_buf *out, const struct gs_resolution *r)
@@ -352,6 +386,7 @@ void gs_resolution_deinit(struct gs_resolution *r)
 	free(r->plans);
 	free(r->errors);
 	free(r->sites);
+	free(r->entries);
 	free(r->pending);
 	free(r->code_pointers);
 	free(r->symbols);

@@ -45,13 +45,22 @@ struct gs_resolve_request {
 	const char *listing_arg;
 	bool allow_pending;    /* a MODULE that is found nowhere is pending, not an error */
 	const char *elsewhere; /* what to do about a name that is found nowhere; or NULL */
-	bool executable_only;  /* -x: names without MODULE! are looked up in `executable' alone */
+	enum gs_return_method { GS_RETURN_AUTO, GS_RETURN_RET, GS_RETURN_URETPROBE } return_method;
+	bool may_uretprobe;   /* the kernel has what they need */
+	bool executable_only; /* -x: names without MODULE! are looked up in `executable' alone */
 };
 
 struct gs_resolved_site {
 	uint32_t plan; /* index in plans */
 	uint64_t file_offset;
 	uint64_t ref_ctr_offset; /* 0 */
+	uint32_t entry;		 /* index in entries whose frames its plan finds, or GS_NONE */
+};
+
+/* An instruction at a function's entry that saves values for other sites; it makes no events. */
+struct gs_resolved_entry {
+	uint32_t plan, probe, module;
+	uint64_t link_addr, file_offset;
 };
 
 struct gs_pending_probe {
@@ -77,6 +86,8 @@ struct gs_resolution {
 	 * numbered from 0. A pending probe has a probe row and no sites. */
 	struct gs_meta meta;
 	struct gs_resolved_site *sites; /* by site id */
+	struct gs_resolved_entry *entries;
+	size_t nentries;
 	struct gs_plan *plans;
 	size_t nplans;
 	int *module_fds; /* by module id, opened by the recorder for the resolver; owned here */

@@ -11,11 +11,50 @@
 /* Libraries that have the name; more than these are not listed. */
 #define LISTED_MAX 8
 
-static struct gs_error *find_in(struct gs_loaded *m, const struct gs_probe_spec *spec,
-				struct gs_places *places)
+/*
+ * A uretprobe hides the caller from whoever unwinds the stack: only where nobody can. What is
+ * loaded later is not known, nor are the programs that others run with a library.
+ */
+static bool may_uretprobe(struct gs_resolver *r, struct gs_loaded *m)
 {
+	struct gs_error *err;
+
+	if (!r->req->may_uretprobe || r->req->executable_only || r->req->nmaps || !r->executable)
+		return false;
+	err = gs_search_needed(r);
+	if (err) {
+		gs_error_free(err);
+		return false;
+	}
+	if (m != r->executable)
+		return false;
+	for (struct gs_loaded *l = r->loaded; l; l = l->next)
+		if (gs_module_unwinds(l->m))
+			return false;
+	return true;
+}
+
+static struct gs_error *find_returns(struct gs_resolver *r, struct gs_loaded *m,
+				     const struct gs_probe_spec *spec, struct gs_places *places)
+{
+	enum gs_return_method method = r->req->return_method;
+	struct gs_return_options opts = {
+		.uretprobe = method == GS_RETURN_URETPROBE ||
+			     (method == GS_RETURN_AUTO && may_uretprobe(r, m)),
+		.force = method == GS_RETURN_RET,
+	};
+
+	return gs_module_find_returns(m->m, spec->function, &opts, places);
+}
+
+static struct gs_error *find_in(struct gs_resolver *r, struct gs_loaded *m,
+				const struct gs_probe_spec *spec, struct gs_places *places)
+{
+
 	switch (spec->where) {
 	case GS_WHERE_FUNCTION:
+		if (spec->is_return)
+			return find_returns(r, m, spec, places);
 		return gs_module_find_function(m->m, spec->function, places);
 	case GS_WHERE_OFFSET:
 		return gs_module_find_offset(m->m, spec->function, spec->number, places);
@@ -35,10 +74,11 @@ static struct gs_error *find_in(struct gs_loaded *m, const struct gs_probe_spec 
 }
 
 /* One attempt; NOT_FOUND leaves *found false and the error in *missing when that is still empty. */
-static struct gs_error *try_in(struct gs_loaded *m, const struct gs_probe_spec *spec,
-			       struct gs_places *places, bool *found, struct gs_error **missing)
+static struct gs_error *try_in(struct gs_resolver *r, struct gs_loaded *m,
+			       const struct gs_probe_spec *spec, struct gs_places *places,
+			       bool *found, struct gs_error **missing)
 {
-	struct gs_error *err = find_in(m, spec, places);
+	struct gs_error *err = find_in(r, m, spec, places);
 
 	*found = !err;
 	if (!err)
@@ -88,7 +128,7 @@ static struct gs_error *find_in_needed(struct gs_resolver *r, const struct gs_pr
 		if (!m->needed || m == r->executable || is_loader(m) != loader)
 			continue;
 		gs_places_init(&here);
-		struct gs_error *err = try_in(m, spec, &here, &found, &missing);
+		struct gs_error *err = try_in(r, m, spec, &here, &found, &missing);
 
 		if (err || !found || n) {
 			gs_places_deinit(&here);
@@ -133,7 +173,7 @@ static struct gs_error *find_unnamed(struct gs_resolver *r, const struct gs_prob
 
 	GS_TRY(gs_search_executable(r, &executable));
 	*module = executable;
-	GS_TRY(try_in(executable, spec, places, &found, &missing));
+	GS_TRY(try_in(r, executable, spec, places, &found, &missing));
 	if (found)
 		return NULL;
 	*module = NULL;
@@ -158,7 +198,7 @@ static struct gs_error *find_named(struct gs_resolver *r, const struct gs_probe_
 
 	GS_TRY(gs_search_module(r, spec->module, module));
 	if (*module)
-		return find_in(*module, spec, places);
+		return find_in(r, *module, spec, places);
 	if (r->req->allow_pending)
 		return NULL;
 	err = gs_error_new(GS_ERR_NOT_FOUND,

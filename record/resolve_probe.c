@@ -23,6 +23,12 @@ struct work {
 		struct gs_expr *condition; /* NULL: not declared here */
 		bool condition_absent;
 	} * sites; /* as many as places.sites */
+	struct entry_work {
+		struct gs_site site;
+		struct gs_plan plan;
+		bool is_used;
+		uint32_t number; /* in the resolution, once it is there */
+	} * entries;		 /* as many as places.entries */
 	const struct gs_probe_item *items;
 	size_t nitems;
 	size_t *index; /* of item I of the probe in the wants of site S: index[S * nitems + I] */
@@ -32,19 +38,16 @@ struct work {
 
 static struct gs_error *refuse(const struct gs_probe_spec *spec)
 {
-	const char *what = spec->is_return		    ? "returns of functions (%return)"
-			   : spec->where == GS_WHERE_MARKER ? "static markers (sdt:)"
-			   : spec->has_wildcard		    ? "names with wildcards"
-							    : NULL;
+	const char *what = spec->where == GS_WHERE_MARKER ? "static markers (sdt:)"
+			   : spec->has_wildcard		  ? "names with wildcards"
+							  : NULL;
 	struct gs_error *err;
 
 	if (!what)
 		return NULL;
 	err = gs_error_at(gs_error_new(GS_ERR_UNSUPPORTED, "this version does not record %s", what),
 			  spec->text, spec->place_start, spec->place_len);
-	if (spec->is_return)
-		gs_error_hint(err, "a probe on the line of the `return' sees the values there");
-	else if (spec->has_wildcard)
+	if (spec->has_wildcard)
 		gs_error_hint(err, "gs-record -F 'GLOB' lists the functions that match");
 	return err;
 }
@@ -136,6 +139,34 @@ static void warn_no_variables(struct work *w, const char *word)
 			w->spec->place, word);
 }
 
+/* $retval, unless there is none, and $duration. */
+static struct gs_error *add_result(struct work *w, struct site_work *sw)
+{
+	static const struct {
+		const char *key;
+		enum gs_operand_kind kind;
+		uint32_t flags;
+	} results[] = {{"$retval", GS_OPERAND_RETVAL, 0},
+		       {"$duration", GS_OPERAND_DURATION, GS_SCHEMA_DURATION}};
+
+	for (size_t i = 0; i < GS_ARRAY_SIZE(results); i++) {
+		struct gs_operand o = {.kind = results[i].kind, .name = results[i].key};
+		struct gs_want *want;
+		gs_type_id type;
+
+		GS_TRY(gs_site_operand_type(&sw->site, &o, &type));
+		if (type == GS_TYPE_VOID)
+			continue;
+		want = add_want(sw);
+		want->key = want->expr = results[i].key;
+		want->type = type;
+		want->flags = results[i].flags;
+		want->from_word = true;
+		want->operand = o;
+	}
+	return NULL;
+}
+
 static struct gs_error *add_word(struct work *w, struct site_work *sw, enum gs_item_word word)
 {
 	struct gs_context *context = sw->site.place->context;
@@ -145,6 +176,8 @@ static struct gs_error *add_word(struct work *w, struct site_work *sw, enum gs_i
 
 	if (word == GS_WORD_REGS)
 		return add_registers(w, sw);
+	if (word == GS_WORD_RESULT)
+		return add_result(w, sw);
 	if (!context) {
 		warn_no_variables(w, word == GS_WORD_ARGS ? "$args" : "$locals");
 		return NULL;
@@ -252,6 +285,10 @@ static struct gs_error *check_item(struct work *w, struct site_work *sw,
 	GS_TRY(gs_site_check(&sw->site, w->spec->text, item->start, item->len, false, &want->tree));
 	want->expr = canonical_text(w->r, want->tree);
 	want->type = want->tree->type;
+	if (want->tree->kind == GS_EXPR_BUILTIN && strcmp(want->tree->name, "duration") == 0)
+		want->flags |= GS_SCHEMA_DURATION;
+	if (gs_lower_is_entry(want->tree))
+		want->flags |= GS_SCHEMA_AT_ENTRY;
 	return set_form(w, want);
 }
 
@@ -498,6 +535,44 @@ static struct gs_error *judge_condition(struct work *w, const struct absence *ab
 	return gs_error_at(err, spec->text, spec->condition_start, spec->condition_len);
 }
 
+/* The row of the entry that the site's frames come from; its plan is there when all sites are. */
+static uint32_t entry_of(struct work *w, const struct site_work *sw)
+{
+	const struct gs_place_site *place = sw->site.place;
+	struct gs_resolution *out = w->r->out;
+	struct entry_work *e;
+	uint64_t offset = 0;
+
+	if (!place->exit)
+		return GS_NONE;
+	e = &w->entries[place->entry];
+	if (e->is_used)
+		return e->number;
+	e->is_used = true;
+	e->number = (uint32_t)out->nentries;
+	place = e->site.place;
+	gs_module_file_offset(w->module->m, place->link_addr, &offset);
+	*GS_PUSH(out->entries, out->nentries, w->r->entries_cap) =
+		(struct gs_resolved_entry){.probe = w->probe,
+					   .module = gs_tables_module(w->r, w->module),
+					   .link_addr = place->link_addr,
+					   .file_offset = offset};
+	return e->number;
+}
+
+/* Once nothing more is saved there. */
+static void add_entry_plans(struct work *w)
+{
+	for (size_t i = 0; i < w->places.nentries; i++) {
+		struct entry_work *e = &w->entries[i];
+
+		if (!e->is_used)
+			continue;
+		w->r->out->entries[e->number].plan = gs_tables_plan(w->r, &e->plan);
+		gs_plan_init(&e->plan); /* it was taken over */
+	}
+}
+
 static void add_site_row(struct work *w, struct site_work *sw, uint32_t schema, uint32_t plan,
 			 struct gs_notes *notes)
 {
@@ -510,9 +585,11 @@ static void add_site_row(struct work *w, struct site_work *sw, uint32_t schema, 
 	struct gs_meta_site *row;
 	uint64_t offset = 0;
 
+	uint32_t entry = entry_of(w, sw);
+
 	gs_module_file_offset(w->module->m, place->link_addr, &offset);
 	*GS_PUSH(r->out->sites, n, r->sites_cap) =
-		(struct gs_resolved_site){.plan = plan, .file_offset = offset};
+		(struct gs_resolved_site){.plan = plan, .file_offset = offset, .entry = entry};
 	for (size_t i = 0; i < notes->n; i++)
 		notes->notes[i].reason = gs_arena_strdup(&r->arena, notes->notes[i].reason);
 	row = GS_PUSH(meta->sites, meta->nsites, meta->sites_cap);
@@ -559,6 +636,8 @@ static struct gs_error *fill_plan(struct work *w, struct site_work *sw, struct g
 		.site = &sw->site, .types = w->r->types, .plan = plan, .text = w->spec->text};
 	struct gs_error *err;
 
+	if (sw->site.entry)
+		gs_lower_frame(&l);
 	GS_TRY(lower_condition(w, sw, &l, absent));
 	GS_TRY(gs_items_plan(&l, sw->wants, x, notes));
 	err = plan->nnodes >= GS_PLAN_MAX_NODES
@@ -595,20 +674,46 @@ static struct gs_error *plan_site(struct work *w, struct site_work *sw, struct a
 	return err;
 }
 
+static void init_sites(struct work *w)
+{
+	for (size_t i = 0; i < w->places.nentries; i++) {
+		struct entry_work *e = &w->entries[i];
+
+		gs_site_init(&e->site, w->r, w->module, &w->places.entries[i]);
+		gs_site_assume_entry(&e->site);
+		gs_lower_entry_init(&e->plan, &e->site);
+	}
+	for (size_t s = 0; s < w->places.nsites; s++) {
+		struct gs_site *site = &w->sites[s].site;
+
+		gs_site_init(site, w->r, w->module, &w->places.sites[s]);
+		/* A stripped program has no symbol to tell the entry by; the place does. */
+		if (w->spec->where == GS_WHERE_FUNCTION && !w->spec->is_return)
+			gs_site_assume_entry(site);
+		if (!site->place->exit)
+			continue;
+		site->at_entry = false;
+		site->entry = &w->entries[site->place->entry].site;
+		site->entry_plan = &w->entries[site->place->entry].plan;
+	}
+}
+
 static struct gs_error *resolve_sites(struct work *w)
 {
 	struct absence absent = {0};
 
-	for (size_t s = 0; s < w->places.nsites; s++) {
-		gs_site_init(&w->sites[s].site, w->r, w->module, &w->places.sites[s]);
-		/* A stripped program has no symbol to tell the entry by; the place does. */
-		if (w->spec->where == GS_WHERE_FUNCTION)
-			gs_site_assume_entry(&w->sites[s].site);
-	}
+	init_sites(w);
 	GS_TRY(make_wants(w));
 	GS_TRY(check_condition(w));
 	for (size_t s = 0; s < w->places.nsites; s++)
 		GS_TRY(plan_site(w, &w->sites[s], &absent));
+	for (size_t i = 0; i < w->places.nentries; i++) {
+		struct gs_error *err = gs_plan_check(&w->entries[i].plan);
+
+		if (err)
+			return gs_error_at(err, w->spec->text, 0, strlen(w->spec->text));
+	}
+	add_entry_plans(w);
 	GS_TRY(judge_condition(w, &absent));
 	for (size_t i = 0; i < w->nitems; i++)
 		if (w->items[i].word == GS_WORD_NONE)
@@ -623,10 +728,17 @@ static void default_items(struct work *w)
 	static const struct gs_probe_item both[] = {{.word = GS_WORD_ARGS, .text = "$args"},
 						    {.word = GS_WORD_LOCALS, .text = "$locals"}};
 
+	static const struct gs_probe_item result = {.word = GS_WORD_RESULT, .text = "$retval"};
+
 	w->items = w->spec->items;
 	w->nitems = w->spec->nitems;
 	if (w->spec->has_braces)
 		return;
+	if (w->spec->is_return) {
+		w->items = &result;
+		w->nitems = 1;
+		return;
+	}
 	w->items = w->spec->where == GS_WHERE_FUNCTION ? &args : both;
 	w->nitems = w->spec->where == GS_WHERE_FUNCTION ? 1 : 2;
 }
@@ -647,6 +759,7 @@ static struct gs_error *resolve_found(struct work *w)
 	w->r->pointer_size = gs_module_info(w->module->m)->pointer_size;
 	default_items(w);
 	w->sites = gs_calloc(w->places.nsites, sizeof(*w->sites));
+	w->entries = gs_calloc(w->places.nentries, sizeof(*w->entries));
 	w->index = gs_calloc(w->places.nsites * w->nitems, sizeof(*w->index));
 	if (w->r->req->explain)
 		gs_explain_probe(w->r, w->spec, w->module);
@@ -655,7 +768,12 @@ static struct gs_error *resolve_found(struct work *w)
 		gs_site_deinit(&w->sites[s].site);
 		free(w->sites[s].wants);
 	}
+	for (size_t i = 0; i < w->places.nentries; i++) {
+		gs_site_deinit(&w->entries[i].site);
+		gs_plan_deinit(&w->entries[i].plan);
+	}
 	free(w->sites);
+	free(w->entries);
 	free(w->index);
 	return err;
 }

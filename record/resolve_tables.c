@@ -73,6 +73,11 @@ static void drop_unused(struct gs_plan *p)
 	size_t n = 0;
 
 	mark_used(used, p->condition);
+	mark_used(used, p->guard);
+	mark_used(used, p->frame);
+	mark_used(used, p->check);
+	for (uint32_t i = 0; i < p->nsaves; i++)
+		mark_used(used, p->saves[i]);
 	for (size_t i = 0; i < p->nitems; i++) {
 		mark_used(used, p->items[i].node);
 		mark_used(used, p->items[i].count);
@@ -103,6 +108,11 @@ static void drop_unused(struct gs_plan *p)
 	}
 	p->nnodes = n;
 	renumber(to, &p->condition);
+	renumber(to, &p->guard);
+	renumber(to, &p->frame);
+	renumber(to, &p->check);
+	for (uint32_t i = 0; i < p->nsaves; i++)
+		renumber(to, &p->saves[i]);
 	for (size_t i = 0; i < p->nitems; i++) {
 		renumber(to, &p->items[i].node);
 		renumber(to, &p->items[i].count);

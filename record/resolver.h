@@ -57,8 +57,8 @@ struct gs_resolver {
 	uint32_t *tickets; /* by module id of the resolution */
 	size_t tickets_cap;
 	uint64_t *plan_hashes; /* beside the resolution's plans */
-	size_t hashes_cap, plans_cap, sites_cap, pending_cap, code_cap, symbols_cap, warnings_cap,
-		errors_cap;
+	size_t hashes_cap, plans_cap, sites_cap, entries_cap, pending_cap, code_cap, symbols_cap,
+		warnings_cap, errors_cap;
 	struct gs_buf explanation;
 };
 
@@ -96,6 +96,8 @@ enum gs_operand_kind {
 	GS_OPERAND_TEXT,     /* $func: known at compile time */
 	GS_OPERAND_ARGUMENT, /* $argN by the ABI: number from 0 */
 	GS_OPERAND_CALLER,   /* the return address */
+	GS_OPERAND_RETVAL,   /* at an exit: the result */
+	GS_OPERAND_DURATION, /* at an exit: ns since the entry */
 };
 
 /* What a name in an expression was bound to; the binding is its index + 1 in the site. */
@@ -118,6 +120,10 @@ struct gs_site {
 	bool at_entry;
 	struct gs_operand *operands;
 	size_t noperands, operands_cap;
+	/* At an exit: where the call began, and the plan that saves there. */
+	struct gs_site *entry;
+	struct gs_plan *entry_plan;
+	bool in_entry; /* names are looked up at the entry: in $entry(...) */
 };
 
 void gs_site_init(struct gs_site *site, struct gs_resolver *r, struct gs_loaded *module,
@@ -199,6 +205,21 @@ struct gs_error *gs_lower_float_compare(struct gs_lower *l, const struct gs_expr
 					uint16_t *node);
 struct gs_error *gs_lower_float_truth(struct gs_lower *l, const struct gs_expr *e, uint16_t *node);
 bool gs_lower_is_float(const struct gs_lower *l, const struct gs_expr *e);
+
+/* ---- lower_return.c: $retval, $duration, $entry ---- */
+
+/* What finds the frame of the call, in the site's plan. */
+void gs_lower_frame(struct gs_lower *l);
+/* The plan of the entry of a function, whose frame is all that is there yet. */
+void gs_lower_entry_init(struct gs_plan *plan, const struct gs_site *entry);
+void gs_lower_retval(struct gs_lower *l, struct gs_object *obj);
+uint16_t gs_lower_duration(struct gs_lower *l);
+/* $entry(x) as a value, or as an object. */
+struct gs_error *gs_lower_entry_scalar(struct gs_lower *l, const struct gs_expr *e, uint16_t *node);
+struct gs_error *gs_lower_entry_object(struct gs_lower *l, const struct gs_expr *e,
+				       struct gs_object *obj);
+bool gs_lower_is_entry(const struct gs_expr *e);
+void gs_lower_location(struct gs_lower *l, const struct gs_location *loc, struct gs_object *obj);
 
 /* ---- items.c: what is captured at a site ---- */
 

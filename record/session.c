@@ -66,6 +66,9 @@ static struct gs_error *resolve(struct gs_session *s)
 		.array_limit = o->array_limit,
 		.depth = o->depth,
 		.raw_containers = o->raw_containers,
+		.return_method = o->return_method,
+		.may_uretprobe = o->return_method == GS_RETURN_AUTO &&
+				 gs_tracer_may_uretprobe(o->feature_mask),
 		.max_sites = o->max_sites,
 		.explain = o->dry_run,
 		.verbose = o->verbose,
@@ -178,6 +181,7 @@ static struct gs_error *open_tracer(struct gs_session *s)
 	topts.max_sites = (uint32_t)s->res.meta.nsites + (s->res.npending ? o->max_sites : 0);
 	if (!topts.max_sites)
 		topts.max_sites = 1;
+	topts.max_entries = (uint32_t)s->res.nentries + (s->res.npending ? o->max_sites : 0);
 	/* Later modules may need the thread pointer; whether they do is not known yet. */
 	topts.want_tls |= s->res.npending != 0;
 	GS_TRY(check_privileges());
@@ -300,6 +304,7 @@ static struct gs_error *open_output(struct gs_session *s)
 	s->bases.modules = (uint32_t)s->res.meta.nmodules;
 	s->bases.schemas = (uint32_t)s->res.meta.nschemas;
 	s->bases.sites = (uint32_t)s->res.meta.nsites;
+	s->bases.entries = (uint32_t)s->res.nentries;
 	return gs_output_start(s->output);
 }
 

@@ -4,6 +4,7 @@
  * Between the resolver's answer and the tracer.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,14 @@ static struct gs_error *make_layouts(const struct gs_resolution *res, struct gs_
 {
 	GS_CLEANUP_FREE bool *made = gs_calloc(res->nplans + 1, sizeof(*made));
 
+	for (size_t i = 0; i < res->nentries; i++) {
+		uint32_t plan = res->entries[i].plan;
+
+		if (!made[plan])
+			GS_TRY(gs_layout_init(&layouts[plan], NULL, 0));
+		made[plan] = true;
+	}
+
 	for (size_t i = 0; i < res->meta.nsites; i++) {
 		const struct gs_meta_schema *schema = &res->meta.schemas[res->meta.sites[i].schema];
 		uint32_t plan = res->sites[i].plan;
@@ -52,6 +61,12 @@ static uint32_t session_probe(const struct gs_bases *bases, uint32_t probe)
 	return bases->probes ? bases->probes[probe] : probe;
 }
 
+/* Sites that save frames are numbered behind all those that make events. */
+static uint32_t entry_id(const struct gs_session *s, const struct gs_bases *bases, uint32_t entry)
+{
+	return entry == GS_NONE ? 0 : s->tally.max_sites + bases->entries + entry;
+}
+
 static void fill_sites(const struct gs_session *s, const struct gs_resolution *res,
 		       const struct gs_bases *bases, struct gs_trace_site *sites)
 {
@@ -62,6 +77,7 @@ static void fill_sites(const struct gs_session *s, const struct gs_resolution *r
 			.id = site->id + bases->sites,
 			.probe = session_probe(bases, site->probe),
 			.plan = res->sites[i].plan,
+			.group = entry_id(s, bases, res->sites[i].entry),
 			.fd = res->module_fds[site->module],
 			.file_offset = res->sites[i].file_offset,
 			.link_addr = site->link_addr,
@@ -69,6 +85,45 @@ static void fill_sites(const struct gs_session *s, const struct gs_resolution *r
 			.pid = s->kernel_pid,
 		};
 	}
+	sites += res->meta.nsites;
+	for (size_t i = 0; i < res->nentries; i++) {
+		const struct gs_resolved_entry *e = &res->entries[i];
+
+		sites[i] = (struct gs_trace_site){
+			.id = entry_id(s, bases, (uint32_t)i),
+			.probe = session_probe(bases, e->probe),
+			.plan = e->plan,
+			.group = entry_id(s, bases, (uint32_t)i),
+			.fd = res->module_fds[e->module],
+			.file_offset = e->file_offset,
+			.link_addr = e->link_addr,
+			.pid = s->kernel_pid,
+		};
+	}
+}
+
+/* Values that are saved at an entry are absent then, and say so. */
+static void say_refused_entries(struct gs_session *s, const struct gs_resolution *res,
+				const struct gs_bases *bases, struct gs_attach_failure *failures,
+				size_t *n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		uint32_t id = failures[i].site;
+
+		if (id < s->tally.max_sites) {
+			failures[kept++] = failures[i];
+			continue;
+		}
+		id -= s->tally.max_sites + bases->entries;
+		gs_voice_say(&s->voice,
+			     "probe `%s': the kernel refused the entry of a function at 0x%" PRIx64
+			     ": what is saved there is absent: %s",
+			     s->res.meta.probes[session_probe(bases, res->entries[id].probe)].name,
+			     res->entries[id].link_addr, strerror(abs(failures[i].err)));
+	}
+	*n = kept;
 }
 
 /* One line a probe, with the first reason. */
@@ -111,8 +166,8 @@ static struct gs_error *none_left(const struct gs_session *s,
 struct gs_error *gs_session_attach(struct gs_session *s, const struct gs_resolution *res,
 				   const struct gs_bases *bases)
 {
-	size_t nsites = res->meta.nsites, nfailures = 0;
-	GS_CLEANUP_FREE struct gs_trace_site *sites = gs_calloc(nsites + 1, sizeof(*sites));
+	size_t nsites = res->meta.nsites, nfailures = 0, nall = nsites + res->nentries;
+	GS_CLEANUP_FREE struct gs_trace_site *sites = gs_calloc(nall + 1, sizeof(*sites));
 	GS_CLEANUP_FREE struct gs_layout *layouts = gs_calloc(res->nplans + 1, sizeof(*layouts));
 	GS_CLEANUP_FREE struct gs_attach_failure *failures = NULL;
 	struct gs_error *err;
@@ -122,9 +177,10 @@ struct gs_error *gs_session_attach(struct gs_session *s, const struct gs_resolut
 		s->sites_of[sites[i].probe]++;
 	err = make_layouts(res, layouts);
 	if (!err && nsites)
-		err = gs_tracer_attach(s->tracer, res->plans, layouts, res->nplans, sites, nsites,
+		err = gs_tracer_attach(s->tracer, res->plans, layouts, res->nplans, sites, nall,
 				       &failures, &nfailures);
 	if (!err) {
+		say_refused_entries(s, res, bases, failures, &nfailures);
 		say_refused(s, res, bases, failures, nfailures);
 		err = none_left(s, failures, nfailures, nsites);
 	}
@@ -231,6 +287,7 @@ static void attach_late(struct gs_session *s, struct gs_late_ready *ready)
 		s->bases.modules += (uint32_t)res->meta.nmodules;
 		s->bases.schemas += (uint32_t)res->meta.nschemas;
 		s->bases.sites += (uint32_t)res->meta.nsites;
+		s->bases.entries += (uint32_t)res->nentries;
 		/* In the queue before any event of it: those are still in the rings. */
 		gs_output_resolution(s->output, res, &bases, ready->nprobes);
 	}

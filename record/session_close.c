@@ -77,6 +77,13 @@ static void say_probe(struct gs_session *s, uint32_t p)
 			     "probe `%s': its condition could not be evaluated in %" PRIu64
 			     " of %" PRIu64 " hit%s (they are not recorded)",
 			     probe_name(s, p), c.faulted, c.hits, gs_plural(c.hits));
+	if (c.unpaired)
+		gs_voice_say(
+			&s->voice,
+			"probe `%s': of %" PRIu64 " hit%s the call's entry was not seen (it began "
+			"before the recording, or its stack was moved): what is saved there is "
+			"absent",
+			probe_name(s, p), c.unpaired, gs_plural(c.unpaired));
 	if (c.hits <= c.skipped && !s->tally.rows[p].beyond && !c.recorded && !c.lost)
 		say_never(s, p);
 	else if (!c.matched && !c.faulted && c.hits > c.skipped)

@@ -145,6 +145,7 @@ void gs_session_probe_counters(struct gs_session *s, uint32_t probe, struct gs_m
 		.skipped = k.skipped - b->skipped + beyond,
 		.lost = k.lost - b->lost + lost,
 		.faulted = k.faulted - b->faulted,
+		.unpaired = k.unpaired - b->unpaired,
 	};
 	out->recorded -= lost + beyond < out->recorded ? lost + beyond : out->recorded;
 }

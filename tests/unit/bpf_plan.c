@@ -109,7 +109,7 @@ static void test_checks(void)
 		{GS_OP_LOAD, 3, 0, NONE, NONE, 0},
 		{GS_OP_LOAD, 8, 1, NONE, NONE, 0}, /* itself */
 		{GS_OP_LOAD, 8, NONE, NONE, NONE, 0},
-		{GS_OP_REG, 8, NONE, NONE, NONE, 17},
+		{GS_OP_REG, 8, NONE, NONE, NONE, 18},
 		{GS_OP_REG, 8, NONE, NONE, NONE, -1},
 		{GS_OP_BUILTIN, 8, NONE, NONE, NONE, 99},
 		{GS_OP_ABSENT, 8, NONE, NONE, NONE, GS_STATUS_OK},

@@ -417,6 +417,56 @@ static void test_conditions(void)
 	CHECK(failed("condition cannot be of the type"));
 }
 
+static const struct gs_plan_node *node_of(const struct gs_plan *p, uint16_t i)
+{
+	return &p->nodes[i];
+}
+
+static void test_returns(void)
+{
+	const struct gs_plan *plan, *entry;
+
+	defaults();
+	run("r%return");
+	CHECK_INT(answer.nerrors, 0);
+	CHECK_INT(answer.meta.nsites, 2);
+	CHECK_INT(answer.nentries, 1);
+	CHECK_INT(answer.meta.probes[0].kind, GS_PROBE_RETURN);
+	CHECK_INT(answer.sites[0].entry, 0);
+	CHECK_INT(answer.sites[1].entry, 0);
+	CHECK_INT(answer.entries[0].link_addr, 0x2000);
+	/* The function returns nothing: no $retval. */
+	CHECK_INT(answer.meta.schemas[0].nitems, 1);
+	CHECK_STR(answer.meta.schemas[0].items[0].key, "$duration");
+	CHECK_INT(answer.meta.schemas[0].items[0].flags, GS_SCHEMA_DURATION);
+	run("r%return { $retval }");
+	CHECK(failed("returns nothing"));
+
+	run("r%return { $entry(n), $entry(n + 1), $entry(n), m = $entry(4) } if $duration > 5");
+	CHECK_INT(answer.nerrors, 0);
+	plan = plan_of(0);
+	entry = &answer.plans[answer.entries[0].plan];
+	CHECK_INT(entry->kind, GS_PLAN_ENTRY);
+	CHECK_INT(entry->nsaves, 3); /* with the sum of the preserved registers */
+	CHECK_INT(plan->kind, GS_PLAN_CAPTURE);
+	CHECK(plan->takes_frame && !plan->at_return);
+	CHECK(plan->condition != GS_NODE_NONE);
+	CHECK_INT(node_of(plan, node_of(plan, plan->items[0].node)->a)->op, GS_OP_SAVED);
+	CHECK_INT(plan->items[0].node, plan->items[2].node);
+	CHECK_INT(node_of(plan, plan->items[3].node)->op, GS_OP_CONST);
+	CHECK_INT(node_of(plan, plan->frame)->op, GS_OP_REG);
+	CHECK_INT(answer.meta.schemas[0].items[0].flags & GS_SCHEMA_AT_ENTRY, GS_SCHEMA_AT_ENTRY);
+
+	run("f { $duration }");
+	CHECK(failed("only known at the return"));
+	run("f { $entry(n) }");
+	CHECK(failed("only known at the return"));
+	run("r%return { $entry($retval) }");
+	CHECK(failed("only known at the return"));
+	run("r%return { $entry(nosuch) }");
+	CHECK(failed("no variable"));
+}
+
 static void test_refused(void)
 {
 	static const char *const probes[] = {"f%return",   "sdt:a:b", "f*",
@@ -428,7 +478,7 @@ static void test_refused(void)
 	run_request();
 	/* All errors of all probes, in order. */
 	CHECK_INT(answer.nerrors, 6);
-	CHECK(strstr(gs_error_message(answer.errors[0]), "%return"));
+	CHECK(strstr(gs_error_message(answer.errors[0]), "no function `f'"));
 	CHECK(strstr(gs_error_message(answer.errors[1]), "markers"));
 	CHECK(strstr(gs_error_message(answer.errors[2]), "wildcards"));
 	CHECK(strstr(gs_error_message(answer.errors[3]), "nofunction"));
@@ -653,6 +703,7 @@ int main(void)
 	TAP_RUN(test_pieces);
 	TAP_RUN(test_absence);
 	TAP_RUN(test_conditions);
+	TAP_RUN(test_returns);
 	TAP_RUN(test_refused);
 	TAP_RUN(test_explain);
 	TAP_RUN(test_hostile_answer);
