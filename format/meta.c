@@ -171,7 +171,8 @@ static void row_counters(struct gs_row *row, void *p)
 	gs_row_u64(row, &c->lost);
 	gs_row_u64(row, &c->faulted);
 	gs_row_u64(row, &c->time_ns);
-	gs_row_u64(row, &c->unpaired);
+	if (!row->out || c->unpaired) /* a row that ends before it reads as 0 */
+		gs_row_u64(row, &c->unpaired);
 }
 
 static void row_symbol(struct gs_row *row, void *p)
