@@ -35,11 +35,12 @@ static void merge(struct classes *c, uint64_t offset, enum class class)
 		return;
 	if (*w == CLASS_NONE)
 		*w = class;
-	else if (*w == CLASS_MEMORY || class == CLASS_MEMORY || *w == CLASS_X87 ||
-		 class == CLASS_X87 || *w == CLASS_COMPLEX_X87 || class == CLASS_COMPLEX_X87)
-		*w = *w == CLASS_INTEGER || class == CLASS_INTEGER ? CLASS_INTEGER : CLASS_MEMORY;
-	else
+	else if (*w == CLASS_MEMORY || class == CLASS_MEMORY)
+		*w = CLASS_MEMORY;
+	else if (*w == CLASS_INTEGER || class == CLASS_INTEGER)
 		*w = CLASS_INTEGER;
+	else
+		*w = CLASS_MEMORY; /* x87 beside anything else */
 	if (*w == CLASS_MEMORY)
 		c->word[0] = CLASS_MEMORY;
 }

@@ -64,6 +64,28 @@ static void put_site_head(struct gs_buf *out, const struct gs_place_site *p, uin
 	gs_buf_putc(out, '\n');
 }
 
+/* How the function is left there, and where what is kept of the call is saved. */
+static void put_exit(struct gs_buf *out, const struct gs_site *site)
+{
+	const struct gs_exit *e = site->place->exit;
+
+	if (!e)
+		return;
+	gs_buf_puts(out, "    return: ");
+	if (e->kind == GS_EXIT_URETPROBE)
+		gs_buf_puts(out, "uretprobe at the entry");
+	else if (e->kind == GS_EXIT_RET)
+		gs_buf_puts(out, "ret");
+	else
+		gs_buf_printf(out, "tail call to %s%s", e->target,
+			      e->is_indirect		       ? ", unless it is a switch"
+			      : e->condition != GS_EXIT_ALWAYS ? ", if the jump is taken"
+							       : "");
+	gs_buf_printf(out, "; the call is saved at 0x%" PRIx64 "%s\n",
+		      site->entry->place->link_addr,
+		      site->entry->place->is_loop ? " (which loops: nothing of it is used)" : "");
+}
+
 const char *gs_explain_where(struct gs_site *site, const struct gs_variable *var)
 {
 	struct gs_location loc = {0};
@@ -150,6 +172,7 @@ void gs_explain_site(struct gs_resolver *r, struct gs_site *site, uint32_t site_
 		     const struct gs_want *wants, size_t n)
 {
 	put_site_head(&r->explanation, site->place, site_id);
+	put_exit(&r->explanation, site);
 	for (size_t i = 0; i < n; i++)
 		put_want(site, &wants[i]);
 	put_sharing(r, site_id);
