@@ -67,7 +67,7 @@ static void put_site_head(struct gs_buf *out, const struct gs_place_site *p, uin
 /* How the function is left there, and where what is kept of the call is saved. */
 static void put_exit(struct gs_buf *out, const struct gs_site *site)
 {
-	const struct gs_exit *e = site->place->exit;
+	const struct gs_exit_point *e = site->place->exit;
 
 	if (!e)
 		return;

@@ -95,7 +95,8 @@ static uint16_t bias(struct gs_plan *plan)
 	return gs_plan_node(plan, GS_OP_BIAS, 8, GS_NODE_NONE, GS_NODE_NONE, 0);
 }
 
-static uint16_t jump_target(struct gs_plan *plan, const struct gs_exit *e, unsigned pointer_size)
+static uint16_t jump_target(struct gs_plan *plan, const struct gs_exit_point *e,
+			    unsigned pointer_size)
 {
 	uint16_t node = gs_plan_const(plan, e->disp);
 
@@ -116,7 +117,8 @@ static uint16_t jump_target(struct gs_plan *plan, const struct gs_exit *e, unsig
 }
 
 /* The target is outside of the function. */
-static uint16_t leads_out(struct gs_plan *plan, const struct gs_exit *e, unsigned pointer_size)
+static uint16_t leads_out(struct gs_plan *plan, const struct gs_exit_point *e,
+			  unsigned pointer_size)
 {
 	uint16_t target =
 		gs_plan_node(plan, GS_OP_SUB, 8, jump_target(plan, e, pointer_size), bias(plan), 0);
@@ -136,7 +138,7 @@ static uint16_t leads_out(struct gs_plan *plan, const struct gs_exit *e, unsigne
 
 void gs_lower_frame(struct gs_lower *l)
 {
-	const struct gs_exit *e = l->site->place->exit;
+	const struct gs_exit_point *e = l->site->place->exit;
 	struct gs_plan *plan = l->plan;
 	unsigned word = l->site->pointer_size;
 

@@ -83,7 +83,7 @@ enum gs_exit_kind {
 	GS_EXIT_URETPROBE, /* the kernel's own way: the site is the function's entry */
 };
 #define GS_EXIT_ALWAYS 16
-struct gs_exit {
+struct gs_exit_point {
 	uint8_t kind;
 	uint8_t condition; /* x86 condition code under which it is taken, or ALWAYS */
 	/* An indirect jump is an exit when its target, base + index * scale + disp or the word in
@@ -109,9 +109,9 @@ struct gs_place_site {
 	const char *insn;	    /* disassembly of the probed instruction */
 	const char *cost;	    /* "emulated", "single-stepped", "nop5" */
 	struct gs_context *context; /* NULL without DWARF */
-	const struct gs_exit *exit; /* of %return, else NULL; in the module's arena */
-	uint32_t entry;		    /* with it: index in the entries */
-	bool is_loop;		    /* of an entry: the instruction runs more than once a call */
+	const struct gs_exit_point *exit; /* of %return, else NULL; in the module's arena */
+	uint32_t entry;			  /* with it: index in the entries */
+	bool is_loop; /* of an entry: the instruction runs more than once a call */
 };
 
 struct gs_places {

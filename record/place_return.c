@@ -127,16 +127,16 @@ static int condition_of(struct gs_module *m, const struct gs_insn *insn)
 	return -1;
 }
 
-static struct gs_exit *new_exit(struct exits *x, enum gs_exit_kind kind)
+static struct gs_exit_point *new_exit(struct exits *x, enum gs_exit_kind kind)
 {
-	struct gs_exit *e = gs_arena_alloc(&x->l->m->arena, sizeof(*e));
+	struct gs_exit_point *e = gs_arena_alloc(&x->l->m->arena, sizeof(*e));
 
-	*e = (struct gs_exit){
+	*e = (struct gs_exit_point){
 		.kind = kind, .condition = GS_EXIT_ALWAYS, .base = -1, .index = -1, .target = ""};
 	return e;
 }
 
-static void add_exit(struct exits *x, uint64_t addr, const struct gs_exit *e)
+static void add_exit(struct exits *x, uint64_t addr, const struct gs_exit_point *e)
 {
 	struct gs_module *m = x->l->m;
 	size_t had = x->l->out->nsites;
@@ -156,7 +156,7 @@ static void add_exit(struct exits *x, uint64_t addr, const struct gs_exit *e)
 static void add_jump(struct exits *x, const struct gs_insn *insn)
 {
 	int condition = GS_EXIT_ALWAYS;
-	struct gs_exit *e;
+	struct gs_exit_point *e;
 
 	/* A jump to its own first instruction begins a call anew, unless it is a loop. */
 	if (is_inside(x, insn->target) && (insn->target != x->entry->natural_addr ||
@@ -202,7 +202,7 @@ static int register_of(unsigned reg)
 	return -1;
 }
 
-static bool read_operand(const cs_insn *insn, struct gs_exit *e)
+static bool read_operand(const cs_insn *insn, struct gs_exit_point *e)
 {
 	const cs_x86_op *op = &insn->detail->x86.operands[0];
 
@@ -232,7 +232,7 @@ static bool read_operand(const cs_insn *insn, struct gs_exit *e)
 	return true;
 }
 
-static bool decode_operand(struct gs_module *m, const struct gs_insn *insn, struct gs_exit *e)
+static bool decode_operand(struct gs_module *m, const struct gs_insn *insn, struct gs_exit_point *e)
 {
 	uint8_t bytes[16];
 	size_t n = gs_module_read(m, insn->addr, bytes, insn->len < 16 ? insn->len : 16);
@@ -249,7 +249,7 @@ static bool decode_operand(struct gs_module *m, const struct gs_insn *insn, stru
 static void add_indirect(struct exits *x, const struct gs_insn *insn)
 {
 	struct gs_module *m = x->l->m;
-	struct gs_exit *e;
+	struct gs_exit_point *e;
 	uint8_t first = 0;
 
 	/* notrack: of a switch, says the compiler (and the kernel would not step it). */

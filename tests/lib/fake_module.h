@@ -110,7 +110,7 @@ struct gs_error *gs_module_find_function(struct gs_module *m, const char *name,
 struct gs_error *gs_module_find_returns(struct gs_module *m, const char *name,
 					const struct gs_return_options *opts, struct gs_places *out)
 {
-	static const struct gs_exit exits[] = {
+	static const struct gs_exit_point exits[] = {
 		{.kind = GS_EXIT_RET, .condition = GS_EXIT_ALWAYS},
 		{.kind = GS_EXIT_TAIL, .condition = GS_EXIT_ALWAYS, .target = "elsewhere"}};
 
