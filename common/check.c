@@ -104,7 +104,7 @@ static struct gs_error *check_string(struct gs_checker *c, struct gs_expr *e)
 
 /* ---- names ---- */
 
-static void set_symbol(struct gs_checker *c, struct gs_expr *e, const struct gs_symbol *sym)
+void gs_check_set_symbol(struct gs_checker *c, struct gs_expr *e, const struct gs_symbol *sym)
 {
 	e->type = sym->type;
 	e->binding = sym->binding;
@@ -137,7 +137,7 @@ static struct gs_error *find_in_this(struct gs_checker *c, struct gs_expr *e, bo
 	struct gs_error *err;
 
 	*found = false;
-	if (e->qualifier || strcmp(e->name, "this") == 0)
+	if (strcmp(e->name, "this") == 0)
 		return NULL;
 	err = c->scope->find_name(c->scope->ctx, NULL, "this", &sym);
 	if (err) {
@@ -145,10 +145,15 @@ static struct gs_error *find_in_this(struct gs_checker *c, struct gs_expr *e, bo
 		return NULL;
 	}
 	const struct gs_type *this_type = gs_check_stripped(c, sym.type);
+	/* Of Base::name the base is a member. */
+	const char *member = e->qualifier ? e->qualifier : e->name;
 	if (this_type->kind != GS_KIND_POINTER ||
-	    !gs_type_find_member(c->types, this_type->target, e->name, strlen(e->name), NULL, NULL,
+	    !gs_type_find_member(c->types, this_type->target, member, strlen(member), NULL, NULL,
 				 NULL))
 		return NULL;
+	if (e->qualifier)
+		e->name = gs_arena_printf(c->arena, "%s::%s", e->qualifier, e->name);
+	e->qualifier = NULL;
 	struct gs_expr *object = gs_arena_alloc(c->arena, sizeof(*object));
 	*object = (struct gs_expr){.kind = GS_EXPR_NAME,
 				   .name = "this",
@@ -170,7 +175,7 @@ static struct gs_error *check_name(struct gs_checker *c, struct gs_expr *e)
 	bool found = false;
 
 	if (!err) {
-		set_symbol(c, e, &sym);
+		gs_check_set_symbol(c, e, &sym);
 		return NULL;
 	}
 	if (gs_error_code_of(err) != GS_ERR_NOT_FOUND)
@@ -191,7 +196,7 @@ static struct gs_error *check_builtin(struct gs_checker *c, struct gs_expr *e)
 
 	if (err)
 		return gs_error_at(err, c->text, e->start, e->len);
-	set_symbol(c, e, &sym);
+	gs_check_set_symbol(c, e, &sym);
 	/* Values of the event, registers, results: none is an object in memory. */
 	e->is_register = true;
 	return NULL;

@@ -113,6 +113,11 @@ struct gs_error *gs_check_element(struct gs_checker *c, const struct gs_expr *e,
 struct gs_error *gs_check_find_member(struct gs_checker *c, const struct gs_expr *e, gs_type_id id,
 				      const char *name, struct gs_member *member,
 				      uint64_t *bit_offset);
+/* A static member NAME of class ID or of its bases: E becomes the variable. */
+struct gs_error *gs_check_static_member(struct gs_checker *c, struct gs_expr *e, gs_type_id id,
+					bool *found);
+/* A name that the scope found. */
+void gs_check_set_symbol(struct gs_checker *c, struct gs_expr *e, const struct gs_symbol *sym);
 /* A designator (`link.next') in aggregate ID: sets the types of its nodes; its offset in bits. */
 struct gs_error *gs_check_designator(struct gs_checker *c, struct gs_expr *e, gs_type_id id,
 				     uint64_t *bit_offset);

@@ -29,6 +29,55 @@ static struct gs_error *not_aggregate(struct gs_checker *c, const struct gs_expr
 	return err;
 }
 
+/*
+ * A member of a virtual base is looked for in that base, which is an implicit MEMBER of its own:
+ * e->a becomes it. Nothing happens where NAME is not in one.
+ */
+static struct gs_error *enter_virtual_base(struct gs_checker *c, struct gs_expr *e,
+					   gs_type_id *aggregate, bool *arrow)
+{
+	const char *name = e->name;
+	struct gs_member member, base;
+	uint64_t bits, holder;
+
+	while (gs_type_find_member(c->types, *aggregate, name, strlen(name), &member, &bits,
+				   NULL) &&
+	       (member.flags & GS_MEMBER_VIRTUAL_BASE) &&
+	       gs_type_find_virtual_base(c->types, *aggregate, name, strlen(name), &base,
+					 &holder)) {
+		struct gs_expr *step = gs_arena_alloc(c->arena, sizeof(*step));
+
+		if (!base.bit_offset || base.bit_offset / 8 > UINT32_MAX)
+			return gs_check_error(c, e, GS_ERR_UNSUPPORTED,
+					      "`%s' is in a virtual base class, and the debug "
+					      "information does not say where that is",
+					      name);
+		*step = (struct gs_expr){.kind = GS_EXPR_MEMBER,
+					 .start = e->start,
+					 .len = e->len,
+					 .name = base.name,
+					 .a = e->a,
+					 .arrow = *arrow,
+					 .type = base.type,
+					 .is_lvalue = *arrow || e->a->is_lvalue,
+					 .is_register = !*arrow && e->a->is_register,
+					 .implicit = true,
+					 .bit_offset = holder,
+					 .virtual_base = (uint32_t)(base.bit_offset / 8)};
+		e->a = step;
+		*aggregate = base.type;
+		*arrow = false;
+		if ((member.flags & GS_MEMBER_BASE) && member.type == base.type)
+			break;
+	}
+	return NULL;
+}
+
+static bool is_base_itself(const struct gs_checker *c, const struct gs_expr *step, const char *name)
+{
+	return !gs_type_find_member(c->types, step->type, name, strlen(name), NULL, NULL, NULL);
+}
+
 /* As gdb, `.' and `->' both take an object or a pointer; afterwards `arrow' tells which it is. */
 struct gs_error *gs_check_member(struct gs_checker *c, struct gs_expr *e)
 {
@@ -44,7 +93,26 @@ struct gs_error *gs_check_member(struct gs_checker *c, struct gs_expr *e)
 		aggregate = gs_check_stripped(c, aggregate)->target;
 	if (!gs_kind_is_aggregate(gs_check_stripped(c, aggregate)->kind))
 		return not_aggregate(c, e);
-	GS_TRY(gs_check_find_member(c, e, aggregate, e->name, &member, &e->bit_offset));
+	gs_type_id whole = aggregate;
+	GS_TRY(enter_virtual_base(c, e, &aggregate, &arrow));
+	if (aggregate != whole && is_base_itself(c, e->a, e->name)) {
+		/* The virtual base as a whole. */
+		member = (struct gs_member){.type = aggregate};
+		e->bit_offset = 0;
+	} else {
+		struct gs_error *err =
+			gs_check_find_member(c, e, aggregate, e->name, &member, &e->bit_offset);
+		bool found = false;
+
+		if (err && gs_error_code_of(err) == GS_ERR_NOT_FOUND)
+			GS_TRY(gs_check_static_member(c, e, whole, &found));
+		if (found) {
+			gs_error_free(err);
+			return NULL;
+		}
+		if (err)
+			return err;
+	}
 	e->arrow = arrow;
 	e->type = member.type;
 	e->bit_size = member.bit_size;

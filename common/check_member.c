@@ -167,6 +167,41 @@ struct gs_error *gs_check_find_member(struct gs_checker *c, const struct gs_expr
 	return NULL;
 }
 
+/* ---- static members ---- */
+
+static bool find_static(struct gs_checker *c, struct gs_expr *e, gs_type_id id, unsigned depth)
+{
+	const struct gs_type *type = gs_check_stripped(c, id);
+	struct gs_symbol sym = {0};
+	struct gs_error *err;
+
+	if (!gs_kind_is_aggregate(type->kind) || !type->name || depth > 16)
+		return false;
+	err = c->scope->find_name(c->scope->ctx, type->name, e->name, &sym);
+	if (!err) {
+		gs_check_set_symbol(c, e, &sym);
+		return true;
+	}
+	gs_error_free(err);
+	for (uint32_t i = 0; i < type->nmembers; i++)
+		if ((type->members[i].flags & GS_MEMBER_BASE) &&
+		    find_static(c, e, type->members[i].type, depth + 1))
+			return true;
+	return false;
+}
+
+struct gs_error *gs_check_static_member(struct gs_checker *c, struct gs_expr *e, gs_type_id id,
+					bool *found)
+{
+	*found = !strstr(e->name, "::") && find_static(c, e, id, 0);
+	if (*found) {
+		e->kind = GS_EXPR_NAME;
+		e->a = NULL;
+		e->qualifier = NULL;
+	}
+	return NULL;
+}
+
 /* ---- designators ---- */
 
 static struct gs_error *designate_member(struct gs_checker *c, struct gs_expr *e, gs_type_id id,

@@ -177,6 +177,21 @@ static void place_of_element(evaluator *ev, const struct gs_expr *e, struct gs_p
 	move_elements(place, i, gs_eval_element_size(ev, base->type));
 }
 
+/* PLACE is the class that has the base. */
+static void place_of_virtual_base(evaluator *ev, const struct gs_expr *e, struct gs_place *place)
+{
+	const struct gs_value *v = &place->region;
+	uint64_t offset = v->item_offset + (uint64_t)place->bit_offset / 8;
+	struct gs_value base;
+
+	if (!gs_status_has_data(v->status))
+		return;
+	if (place->bit_offset < 0 || !ev->src->virtual_base || v->item < 0 ||
+	    !ev->src->virtual_base(ev->src->ctx, v->item, offset, e->type, &base))
+		gs_value_absent(&base, e->type, GS_STATUS_NOT_COLLECTED);
+	place_of(&base, place);
+}
+
 void gs_eval_place(evaluator *ev, const struct gs_expr *e, struct gs_place *place)
 {
 	struct gs_value v;
@@ -188,6 +203,8 @@ void gs_eval_place(evaluator *ev, const struct gs_expr *e, struct gs_place *plac
 		else
 			gs_eval_place(ev, e->a, place);
 		move_bits(place, (int64_t)e->bit_offset);
+		if (e->virtual_base)
+			place_of_virtual_base(ev, e, place);
 		return;
 	case GS_EXPR_INDEX:
 		place_of_element(ev, e, place);

@@ -152,6 +152,11 @@ struct gs_expr {
 	uint64_t binding;    /* NAME, BUILTIN: what the scope gave */
 	uint64_t bit_offset; /* MEMBER: from the start of the (pointed-to) aggregate */
 	uint32_t bit_size;   /* MEMBER: bit-field width, or 0 */
+	/*
+	 * MEMBER made by the checker: not 0 for a virtual base of the class at bit_offset; the
+	 * distance in bytes before the address point of that class's virtual table.
+	 */
+	uint32_t virtual_base;
 
 	/*
 	 * Implicit conversions are explicit CAST nodes (without type_name) after checking: operands

@@ -487,6 +487,36 @@ bool gs_type_is_char_pointer(const struct gs_types *t, gs_type_id id)
 	return type->kind == GS_KIND_POINTER && is_plain_char(t, type->target);
 }
 
+const char *gs_type_wide_prefix(const struct gs_types *t, gs_type_id id)
+{
+	static const char *const names[][2] = {
+		{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}, {"char8_t", "u8"}};
+
+	/* Targets have smaller ids: this ends. */
+	for (;;) {
+		const struct gs_type *type = gs_type_get(t, id);
+
+		for (size_t i = 0; type->name && i < GS_ARRAY_SIZE(names); i++)
+			if (strcmp(type->name, names[i][0]) == 0)
+				return names[i][1];
+		if (type->kind < GS_KIND_TYPEDEF || type->kind > GS_KIND_ATOMIC ||
+		    type->target >= id)
+			return NULL;
+		id = type->target;
+	}
+}
+
+bool gs_type_is_wide_pointer(const struct gs_types *t, gs_type_id id, unsigned *size)
+{
+	const struct gs_type *type = stripped(t, id), *to = stripped(t, type->target);
+
+	if (type->kind != GS_KIND_POINTER || to->kind != GS_KIND_INT || to->byte_size > 4 ||
+	    to->byte_size == 3 || !gs_type_wide_prefix(t, type->target))
+		return false;
+	*size = (unsigned)to->byte_size;
+	return true;
+}
+
 bool gs_type_is_char_array(const struct gs_types *t, gs_type_id id)
 {
 	const struct gs_type *type = stripped(t, id);

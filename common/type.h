@@ -68,6 +68,9 @@ enum gs_type_flags {
 	GS_TYPE_COUNT_UNKNOWN = 1 << 8, /* flexible or unbounded array: count is 0 */
 	GS_TYPE_PROTOTYPED = 1 << 9,
 	GS_TYPE_VARARGS = 1 << 10,
+	GS_TYPE_NO_TAG = 1 << 11, /* of C++ or Rust: named without `struct', `union', `enum' */
+	GS_TYPE_RUN_TIME_COUNT = 1
+				 << 12, /* with COUNT_UNKNOWN: the variable's own scope tells it */
 };
 
 enum gs_float_format {
@@ -79,10 +82,14 @@ enum gs_float_format {
 };
 
 enum gs_member_flags {
-	GS_MEMBER_BASE = 1 << 0,	 /* C++ base class */
-	GS_MEMBER_VIRTUAL_BASE = 1 << 1, /* bit_offset unknown without the object */
-	GS_MEMBER_ARTIFICIAL = 1 << 2,	 /* virtual-table pointers: not rendered */
-	GS_MEMBER_STATIC = 1 << 3,	 /* no storage here: not rendered */
+	GS_MEMBER_BASE = 1 << 0, /* C++ base class */
+	/*
+	 * Where it is, the object's virtual table tells: bit_offset / 8 is how far before the
+	 * address point its offset stands there (Itanium C++ ABI 2.5.2); 0 is not known.
+	 */
+	GS_MEMBER_VIRTUAL_BASE = 1 << 1,
+	GS_MEMBER_ARTIFICIAL = 1 << 2, /* virtual-table pointers: not rendered */
+	GS_MEMBER_STATIC = 1 << 3,     /* no storage here: not rendered */
 };
 
 struct gs_member {
@@ -158,6 +165,13 @@ bool gs_type_is_signed(const struct gs_types *t, gs_type_id id); /* integral; en
 bool gs_type_is_pointer(const struct gs_types *t, gs_type_id id); /* POINTER after stripping */
 /* `char *' (const or not): captured with its string, shown as a string. */
 bool gs_type_is_char_pointer(const struct gs_types *t, gs_type_id id);
+/*
+ * The prefix of C's literals ("L", "u", "U", "u8") for a type that holds wide or UTF characters,
+ * else NULL. In C these are typedefs of integers, known by their name alone, to gdb as well.
+ */
+const char *gs_type_wide_prefix(const struct gs_types *t, gs_type_id id);
+/* A pointer to such characters, captured with its string; *size: bytes of a character. */
+bool gs_type_is_wide_pointer(const struct gs_types *t, gs_type_id id, unsigned *size);
 /* `char[]': shown as a string. */
 bool gs_type_is_char_array(const struct gs_types *t, gs_type_id id);
 /* Bytes; arrays by count * stride (checked: saturates at UINT64_MAX). */
@@ -167,10 +181,18 @@ bool gs_type_equal(const struct gs_types *t, gs_type_id a, gs_type_id b);
 
 /*
  * Finds member NAME, also in anonymous members and base classes. *bit_offset is from the start of
- * ID. False when there is none; *ambiguous (may be NULL) is set when several bases have it.
+ * ID, and has no meaning when the member's flags have VIRTUAL_BASE. False when there is none;
+ * *ambiguous (may be NULL) is set when several bases have it.
  */
 bool gs_type_find_member(const struct gs_types *t, gs_type_id id, const char *name, size_t len,
 			 struct gs_member *member, uint64_t *bit_offset, bool *ambiguous);
+
+/*
+ * The outermost virtual base class of ID in which NAME is found, or that is called NAME: the member
+ * of the class that has it, and where that class is in ID.
+ */
+bool gs_type_find_virtual_base(const struct gs_types *t, gs_type_id id, const char *name,
+			       size_t len, struct gs_member *base, uint64_t *holder_bits);
 
 /* C declaration syntax: `struct req *', `int (*)(char, ...)', `char [16]'; NAME may be NULL, else
  * it is put where C puts it: `int (*name)[4]'. */

@@ -61,7 +61,9 @@ static bool binds_behind(const struct gs_types *t, gs_type_id id)
 
 static void put_base(struct gs_buf *out, const struct gs_type *type)
 {
-	switch (type->kind) {
+	bool has_tag = !type->name || !(type->flags & GS_TYPE_NO_TAG);
+
+	switch (has_tag ? type->kind : GS_KIND_INT) {
 	case GS_KIND_VOID:
 		gs_buf_puts(out, "void");
 		return;
@@ -115,6 +117,7 @@ static void put_pointer(struct printer *p, struct gs_buf *decl, const struct gs_
 		if (decl->len)
 			gs_buf_putc(quals, ' ');
 		prepend(decl, gs_buf_cstr(quals));
+		prepend(decl, " ");
 		gs_buf_reset(quals);
 	}
 	if (type->kind == GS_KIND_MEMBER_POINTER) {
@@ -179,7 +182,9 @@ static void print(struct printer *p, struct gs_buf *out, gs_type_id id, struct g
 			gs_buf_puts(out, "...");
 			break;
 		}
-		if (q) {
+		if (q && quals.len && strstr(gs_buf_cstr(&quals), q)) {
+			/* Of an array and of its elements: once is enough. */
+		} else if (q) {
 			gs_buf_printf(&quals, "%s%s", quals.len ? " " : "", q);
 		} else if (type->kind == GS_KIND_FUNCTION) {
 			put_parameters(p, decl, type);

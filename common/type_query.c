@@ -34,6 +34,17 @@ static bool found(const struct gs_member *m, uint64_t bits, uint32_t inherited,
 	return true;
 }
 
+/* A base class by its name, or by the end of its name after a scope. */
+static bool base_is(const struct search *s, const struct gs_member *m)
+{
+	size_t n = m->name ? strlen(m->name) : 0;
+
+	if (n < s->len || memcmp(m->name + n - s->len, s->name, s->len) != 0)
+		return false;
+	return n == s->len ||
+	       (n > s->len + 2 && m->name[n - s->len - 1] == ':' && m->name[n - s->len - 2] == ':');
+}
+
 /* Own members, those of anonymous members, then base classes by name: these hide what bases have.
  */
 static bool find_own(struct search *s, const struct gs_type *type, uint64_t bits,
@@ -52,7 +63,7 @@ static bool find_own(struct search *s, const struct gs_type *type, uint64_t bits
 			return true;
 	}
 	for (uint32_t i = 0; i < type->nmembers && s->visits < VISIT_MAX; i++)
-		if ((type->members[i].flags & GS_MEMBER_BASE) && name_is(s, &type->members[i]))
+		if ((type->members[i].flags & GS_MEMBER_BASE) && base_is(s, &type->members[i]))
 			return found(&type->members[i], bits, inherited, member, bit_offset);
 	return false;
 }
@@ -73,9 +84,14 @@ static bool find_in(struct search *s, gs_type_id id, uint64_t bits, uint32_t inh
 		const struct gs_member *m = &type->members[i];
 		uint32_t flags = inherited | (m->flags & GS_MEMBER_VIRTUAL_BASE);
 
+		uint64_t at = bits + m->bit_offset;
+
+		/* There is one object of a virtual base's type: the type stands for the place. */
+		if (m->flags & GS_MEMBER_VIRTUAL_BASE)
+			at = (uint64_t)gs_type_strip(s->types, m->type) << 40;
 		s->visits++;
 		if (!(m->flags & GS_MEMBER_BASE) ||
-		    !find_in(s, m->type, bits + m->bit_offset, flags, &other, &other_bits))
+		    !find_in(s, m->type, at, flags, &other, &other_bits))
 			continue;
 		/* Of a virtual base the same object may be met twice; its place is not known. */
 		if (any && (other_bits != *bit_offset ||
@@ -108,6 +124,38 @@ bool gs_type_find_member(const struct gs_types *t, gs_type_id id, const char *na
 	if (ambiguous)
 		*ambiguous = s.ambiguous;
 	return true;
+}
+
+static bool find_virtual_in(struct search *s, gs_type_id id, uint64_t bits, struct gs_member *base,
+			    uint64_t *holder_bits)
+{
+	const struct gs_type *type = gs_type_get(s->types, gs_type_strip(s->types, id));
+
+	for (uint32_t i = 0; i < type->nmembers && s->visits < VISIT_MAX; i++) {
+		const struct gs_member *m = &type->members[i];
+
+		s->visits++;
+		if (!(m->flags & GS_MEMBER_BASE))
+			continue;
+		if (!(m->flags & GS_MEMBER_VIRTUAL_BASE)) {
+			if (find_virtual_in(s, m->type, bits + m->bit_offset, base, holder_bits))
+				return true;
+		} else if (base_is(s, m) || gs_type_find_member(s->types, m->type, s->name, s->len,
+								NULL, NULL, NULL)) {
+			*base = *m;
+			*holder_bits = bits;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool gs_type_find_virtual_base(const struct gs_types *t, gs_type_id id, const char *name,
+			       size_t len, struct gs_member *base, uint64_t *holder_bits)
+{
+	struct search s = {.types = t, .name = name, .len = len};
+
+	return find_virtual_in(&s, id, 0, base, holder_bits);
 }
 
 /* ---- compatibility ---- */

@@ -45,6 +45,10 @@ struct gs_value_source {
 	/* The captured pointee (string bytes, struct) of the pointer at offset OFFSET of item ITEM;
 	 * false if none was planned. The value's own status tells whether it could be read. */
 	bool (*follow)(void *ctx, int32_t item, uint64_t offset, struct gs_value *pointee);
+	/* The captured virtual base TYPE of the class at OFFSET of ITEM; as `follow'. May be NULL.
+	 */
+	bool (*virtual_base)(void *ctx, int32_t item, uint64_t offset, gs_type_id type,
+			     struct gs_value *base);
 };
 
 /* Integer or pointer or bool or enum as 64 bits (extended by its type). False if not ok or > 8

@@ -72,6 +72,8 @@ enum gs_schema_item_flags {
 	GS_SCHEMA_COMM = 1 << 4,     /* 16 bytes, shown up to NUL */
 	GS_SCHEMA_DURATION = 1 << 5, /* nanoseconds */
 	GS_SCHEMA_AT_ENTRY = 1 << 6, /* a value from the function's entry, at its return */
+	/* A virtual base class: parent_offset is where the class that has it is in the parent. */
+	GS_SCHEMA_VIRTUAL_BASE = 1 << 7,
 };
 
 /*

@@ -8,6 +8,28 @@
 
 #define MEMBERS_MAX 65536
 
+/* In C a tag is named with its keyword; gdb knows by the unit's language, and so does this. */
+uint32_t gs_type_language_flags(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return 0;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case 0x2b: /* DW_LANG_C_plus_plus_17, which older headers lack */
+	case 0x2c: /* DW_LANG_C_plus_plus_20 */
+	case DW_LANG_Rust:
+	case DW_LANG_D:
+		return GS_TYPE_NO_TAG;
+	default:
+		return 0;
+	}
+}
+
 /* ---- enumerations ---- */
 
 bool gs_enumerator_value(Dwarf_Attribute *attr, Dwarf_Sword *value)
@@ -60,6 +82,7 @@ struct gs_error *gs_type_import_enum(struct gs_type_import *ti, Dwarf_Die *die, 
 	gs_die_number(die, DW_AT_byte_size, &t.byte_size);
 	if (gs_die_flag(die, DW_AT_declaration))
 		t.flags |= GS_TYPE_INCOMPLETE;
+	t.flags |= gs_type_language_flags(die);
 	if (gs_die_flag(die, DW_AT_enum_class))
 		t.flags |= GS_TYPE_ENUM_CLASS;
 	GS_TRY(gs_type_import_target(ti, die, depth, &t.target));
@@ -109,6 +132,37 @@ static bool member_offset(Dwarf_Die *die, uint64_t *bytes)
 	return true;
 }
 
+/*
+ * A virtual base is found through the virtual table at the class's first word: dup, deref, N,
+ * minus, deref, plus (gcc and clang). N in bytes, or 0 for anything else.
+ */
+static uint64_t virtual_base_place(Dwarf_Die *die)
+{
+	static const uint8_t shape[] = {DW_OP_dup,   DW_OP_deref, 0,
+					DW_OP_minus, DW_OP_deref, DW_OP_plus};
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+	uint64_t bytes = 0;
+
+	if (!dwarf_attr(die, DW_AT_data_member_location, &attr) ||
+	    dwarf_getlocation(&attr, &ops, &n) != 0 || n != sizeof(shape))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (shape[i] && ops[i].atom != shape[i])
+			return 0;
+		if (shape[i])
+			continue;
+		if (ops[i].atom >= DW_OP_lit0 && ops[i].atom <= DW_OP_lit31)
+			bytes = ops[i].atom - DW_OP_lit0;
+		else if (ops[i].atom >= DW_OP_const1u && ops[i].atom <= DW_OP_consts)
+			bytes = ops[i].number;
+		else
+			return 0;
+	}
+	return bytes <= (1u << 20) ? bytes : 0;
+}
+
 static bool place_bit_field(struct gs_type_import *ti, Dwarf_Die *die, struct gs_member *m)
 {
 	uint64_t bits = 0, at = 0, bytes = 0, unit = 0;
@@ -152,6 +206,7 @@ static struct gs_error *import_member(struct gs_type_import *ti, Dwarf_Die *die,
 		gs_die_number(die, DW_AT_virtuality, &virtuality);
 		if (virtuality == DW_VIRTUALITY_virtual) {
 			m->flags |= GS_MEMBER_VIRTUAL_BASE;
+			m->bit_offset = virtual_base_place(die) * 8;
 			return NULL;
 		}
 	}
@@ -269,6 +324,7 @@ struct gs_error *gs_type_import_aggregate(struct gs_type_import *ti, Dwarf_Die *
 	default:
 		t.kind = GS_KIND_STRUCT;
 	}
+	t.flags = gs_type_language_flags(die);
 	if (gs_die_flag(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_signature)) {
 		if (find_definition(ti->m, die, &definition) && definition.addr != die->addr)
 			return gs_type_import_die(ti, &definition, depth + 1, id);

@@ -31,6 +31,8 @@ struct gs_error *gs_type_recognise(struct gs_type_import *ti, Dwarf_Die *die, st
 /* A constant attribute, of the entry or of what it completes; false for expressions and references.
  */
 bool gs_die_number(Dwarf_Die *die, unsigned at, uint64_t *value);
+/* GS_TYPE_NO_TAG where the unit's language names types without their keyword. */
+uint32_t gs_type_language_flags(Dwarf_Die *die);
 /* As the table wants it: control characters escaped; NULL for none. */
 const char *gs_type_member_name(struct gs_type_import *ti, const char *name);
 

@@ -104,26 +104,35 @@ static bool has_room(const struct gs_expansion *x, bool variable, uint64_t size)
 	       x->bytes + slot_bytes(variable, size) <= RECORD_MAX;
 }
 
+/* A pointer to characters of whatever width; *size: bytes of one. */
+static bool is_text_pointer(const struct gs_types *types, gs_type_id id, unsigned *size)
+{
+	*size = 1;
+	return gs_type_is_char_pointer(types, id) || gs_type_is_wide_pointer(types, id, size);
+}
+
 /* The string that a char pointer at OFFSET of item PARENT leads to. */
 static struct gs_error *add_string(struct gs_resolver *r, struct gs_expansion *x, uint32_t parent,
 				   uint64_t offset, gs_type_id pointer)
 {
 	gs_type_id type;
+	unsigned size;
 
 	/* --string-limit 0: addresses alone. */
 	if (!r->req->string_limit)
 		return NULL;
-	GS_TRY(open_array(r, stripped(r->types, pointer)->target, 1, &type));
+	is_text_pointer(r->types, pointer, &size);
+	GS_TRY(open_array(r, stripped(r->types, pointer)->target, size, &type));
 	add_item(x,
 		 &(struct gs_meta_item){.key = "",
 					.expr = "",
 					.type = type,
 					.variable = true,
-					.size = r->req->string_limit,
+					.size = r->req->string_limit * size,
 					.flags = GS_SCHEMA_STRING,
 					.parent = parent,
 					.parent_offset = offset},
-		 &(struct gs_shape){.kind = GS_SHAPE_STRING});
+		 &(struct gs_shape){.kind = GS_SHAPE_STRING, .stride = size});
 	return NULL;
 }
 
@@ -241,6 +250,7 @@ static struct gs_error *add_root(struct gs_resolver *r, const struct gs_want *wa
 {
 	struct root root;
 	uint32_t item = (uint32_t)x->n;
+	unsigned width;
 
 	GS_TRY(make_root(r, want, &root));
 	if (root.size == 0) {
@@ -264,9 +274,9 @@ static struct gs_error *add_root(struct gs_resolver *r, const struct gs_want *wa
 				    .stride = (uint32_t)root.stride,
 				    .count = root.count > UINT32_MAX ? UINT32_MAX
 								     : (uint32_t)root.count});
-	if (want->form == GS_WANT_OBJECT && gs_type_is_char_pointer(r->types, want->type)) {
-		if (!has_room(x, true, r->req->string_limit))
-			return too_large(x, want, r->req->string_limit);
+	if (want->form == GS_WANT_OBJECT && is_text_pointer(r->types, want->type, &width)) {
+		if (!has_room(x, true, (uint64_t)r->req->string_limit * width))
+			return too_large(x, want, (uint64_t)r->req->string_limit * width);
 		return add_string(r, x, item, 0, want->type);
 	}
 	return NULL;
@@ -292,6 +302,7 @@ struct walk {
 	struct gs_expansion *x;
 	uint32_t item;	/* whose bytes are walked */
 	uint32_t size;	/* of them */
+	size_t object;	/* number of items where the object began that bases are parts of */
 	unsigned level; /* pointers that may still be followed */
 	unsigned nesting;
 	unsigned contents; /* containers around it */
@@ -323,6 +334,7 @@ static struct gs_error *follow(const struct walk *w, gs_type_id pointer, uint64_
 	next.item = (uint32_t)w->x->n;
 	next.size = (uint32_t)size;
 	next.level = reference ? w->level : w->level - 1;
+	next.object = w->x->n + 1;
 	next.nesting++;
 	add_item(w->x,
 		 &(struct gs_meta_item){.key = "",
@@ -338,11 +350,14 @@ static struct gs_error *follow(const struct walk *w, gs_type_id pointer, uint64_
 static struct gs_error *walk_string(const struct walk *w, gs_type_id pointer, uint64_t offset)
 {
 	struct gs_expansion *x = w->x;
+	unsigned width;
 
+	is_text_pointer(w->r->types, pointer, &width);
 	/* A top-level char pointer has its string already. */
 	if (x->shapes[w->item].kind == GS_SHAPE_ROOT && x->items[w->item].type == pointer)
 		return NULL;
-	if (x->nstrings >= STRINGS_MAX || !has_room(x, true, w->r->req->string_limit)) {
+	if (x->nstrings >= STRINGS_MAX ||
+	    !has_room(x, true, (uint64_t)w->r->req->string_limit * width)) {
 		x->strings_left_out = true;
 		return NULL;
 	}
@@ -402,9 +417,10 @@ static struct gs_error *walk_container(const struct walk *w, gs_type_id id,
 static bool has_pointers(const struct walk *w, gs_type_id id, unsigned depth)
 {
 	const struct gs_type *type = stripped(w->r->types, id);
+	unsigned width;
 
 	if (type->kind == GS_KIND_POINTER)
-		return w->level || gs_type_is_char_pointer(w->r->types, id);
+		return w->level || is_text_pointer(w->r->types, id, &width);
 	if (is_reference(type))
 		return true;
 	if (depth >= WALK_DEPTH_MAX)
@@ -417,9 +433,48 @@ static bool has_pointers(const struct walk *w, gs_type_id id, unsigned depth)
 	    type->container.kind != GS_CONTAINER_OPTIONAL)
 		return true;
 	for (uint32_t i = 0; i < type->nmembers; i++)
-		if (has_pointers(w, type->members[i].type, depth + 1))
+		if ((type->members[i].flags & GS_MEMBER_VIRTUAL_BASE) ||
+		    has_pointers(w, type->members[i].type, depth + 1))
 			return true;
 	return false;
+}
+
+/* The virtual bases of one object that were met: each is there once. */
+static bool has_virtual_base(const struct walk *w, gs_type_id type)
+{
+	for (size_t i = w->object; i < w->x->n; i++)
+		if ((w->x->items[i].flags & GS_SCHEMA_VIRTUAL_BASE) && w->x->items[i].type == type)
+			return true;
+	return false;
+}
+
+/* Where a virtual base is, the run tells: it is an item of its own. */
+static struct gs_error *walk_virtual_base(const struct walk *w, const struct gs_member *m,
+					  uint64_t offset)
+{
+	uint64_t size = gs_type_size(w->r->types, m->type);
+	struct walk next = *w;
+
+	if (!m->bit_offset || has_virtual_base(w, m->type))
+		return NULL;
+	if (w->x->nfollowed >= FOLLOWED_MAX || !has_room(w->x, false, size) || !size) {
+		w->x->followed_left_out = true;
+		return NULL;
+	}
+	w->x->nfollowed++;
+	next.item = (uint32_t)w->x->n;
+	next.size = (uint32_t)size;
+	add_item(w->x,
+		 &(struct gs_meta_item){.key = "",
+					.expr = "",
+					.type = m->type,
+					.size = (uint32_t)size,
+					.flags = GS_SCHEMA_VIRTUAL_BASE,
+					.parent = w->item,
+					.parent_offset = offset},
+		 &(struct gs_shape){.kind = GS_SHAPE_VIRTUAL_BASE,
+				    .distance = (uint32_t)(m->bit_offset / 8)});
+	return walk(&next, m->type, 0);
 }
 
 static struct gs_error *walk_members(const struct walk *w, const struct gs_type *type,
@@ -432,8 +487,13 @@ static struct gs_error *walk_members(const struct walk *w, const struct gs_type 
 		const struct gs_member *m = &type->members[i];
 
 		if (m->bit_size || (m->bit_offset & 7) ||
-		    (m->flags & (GS_MEMBER_STATIC | GS_MEMBER_ARTIFICIAL | GS_MEMBER_VIRTUAL_BASE)))
+		    (m->flags & (GS_MEMBER_STATIC | GS_MEMBER_ARTIFICIAL)))
 			continue;
+		if (m->flags & GS_MEMBER_VIRTUAL_BASE) {
+			GS_TRY(walk_virtual_base(&inner, m, offset));
+			continue;
+		}
+		inner.object = m->flags & GS_MEMBER_BASE ? w->object : w->x->n;
 		GS_TRY(walk(&inner, m->type, offset + m->bit_offset / 8));
 	}
 	return NULL;
@@ -451,6 +511,7 @@ static struct gs_error *walk_elements(const struct walk *w, const struct gs_type
 		count = offset == 0 && w->x->items[w->item].variable ? w->size / type->stride : 0;
 	inner.nesting++;
 	for (uint64_t i = 0; i < count; i++) {
+		inner.object = w->x->n;
 		if (offset + (i + 1) * type->stride > w->size)
 			return NULL;
 		if (w->x->nstrings >= STRINGS_MAX || w->x->nfollowed >= FOLLOWED_MAX) {
@@ -470,9 +531,11 @@ static struct gs_error *walk(const struct walk *w, gs_type_id id, uint64_t offse
 {
 	const struct gs_type *type = stripped(w->r->types, id);
 
+	unsigned width;
+
 	if (w->nesting >= WALK_DEPTH_MAX || !has_pointers(w, id, 0))
 		return NULL;
-	if (gs_type_is_char_pointer(w->r->types, id))
+	if (is_text_pointer(w->r->types, id, &width))
 		return walk_string(w, id, offset);
 	if (type->kind == GS_KIND_POINTER || is_reference(type))
 		return follow(w, id, offset);
@@ -515,6 +578,7 @@ struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
 	for (size_t i = 0; i < nroots && !err; i++) {
 		struct walk w = {.r = r,
 				 .x = &x,
+				 .object = x.n,
 				 .item = (uint32_t)i,
 				 .size = x.items[i].size,
 				 .level = r->req->depth,
@@ -528,6 +592,7 @@ struct gs_error *gs_items_expand(struct gs_resolver *r, const char *text,
 	for (size_t i = nroots; i < x.n && !err; i++) {
 		struct walk w = {.r = r,
 				 .x = &x,
+				 .object = x.n,
 				 .item = (uint32_t)i,
 				 .size = x.items[i].size,
 				 .level = x.shapes[i].level,

@@ -386,6 +386,19 @@ static void plan_content(struct planner *p)
 	gs_content_plan(p->l, schema, shape, item);
 }
 
+/* No helper of the kernel ends at a wide NUL: as many characters as the limit allows. */
+static void plan_wide(struct planner *p)
+{
+	const struct gs_shape *shape = &p->x->shapes[p->index];
+	struct gs_plan_item *item = item_of(p);
+
+	if (shape->kind != GS_SHAPE_STRING || shape->stride <= 1)
+		return;
+	item->kind = GS_ITEM_ARRAY;
+	item->stride = shape->stride;
+	item->count = gs_plan_const(p->l->plan, p->x->items[p->index].size / shape->stride);
+}
+
 /* What a pointer leads to that the compiler dropped: found without it. */
 static void plan_dropped(struct planner *p, const struct gs_object *obj)
 {
@@ -398,6 +411,7 @@ static void plan_dropped(struct planner *p, const struct gs_object *obj)
 	} else if (obj->kind == GS_OBJECT_MEMORY) {
 		item->kind = is_string ? GS_ITEM_STRING : GS_ITEM_MEMORY;
 		item->node = obj->node;
+		plan_wide(p);
 	} else if (is_string) {
 		set_absent(p, NULL, GS_STATUS_UNAVAILABLE, "text that is not in memory");
 	} else if (item->size > COMPOSITE_MAX) {
@@ -419,21 +433,44 @@ static bool is_dropped_pointer(struct planner *p, const struct gs_meta_item *chi
 	return gs_object_pointee(p->l, &pointer, target);
 }
 
+/* From the address that the parent was read at, by the virtual table that was captured there. */
+static void plan_virtual_base(struct planner *p, const struct gs_meta_item *schema,
+			      const struct gs_shape *shape)
+{
+	struct gs_plan *plan = p->l->plan;
+	const struct gs_plan_item *parent = &plan->items[schema->parent];
+	struct gs_plan_item *item = item_of(p);
+	uint16_t object, table;
+
+	if (parent->kind != GS_ITEM_MEMORY && parent->kind != GS_ITEM_ARRAY) {
+		item->kind = GS_ITEM_ABSENT;
+		item->status = GS_STATUS_NOT_COLLECTED;
+		return;
+	}
+	object = gs_plan_node(plan, GS_OP_ADD, 8, parent->node,
+			      gs_plan_const(plan, (int64_t)schema->parent_offset), 0);
+	table = gs_plan_node(plan, GS_OP_ITEM, p->l->site->pointer_size, (uint16_t)schema->parent,
+			     GS_NODE_NONE, (int64_t)schema->parent_offset);
+	item->kind = GS_ITEM_MEMORY;
+	item->node = gs_lower_virtual_base(p->l, object, table, shape->distance);
+}
+
 static void plan_child(struct planner *p)
 {
 	struct gs_object target;
 	const struct gs_meta_item *schema = &p->x->items[p->index];
+	const struct gs_shape *shape = &p->x->shapes[p->index];
 	struct gs_plan *plan = p->l->plan;
 	unsigned size = p->l->site->pointer_size;
 	struct gs_plan_item *item = item_of(p);
 
-	if (p->x->shapes[p->index].kind != GS_SHAPE_CONTENT &&
+	if (shape->kind != GS_SHAPE_CONTENT && shape->kind != GS_SHAPE_VIRTUAL_BASE &&
 	    is_dropped_pointer(p, schema, &target)) {
 		plan_dropped(p, &target);
 		return;
 	}
 	item->parent = (uint16_t)schema->parent;
-	if (p->x->shapes[p->index].kind == GS_SHAPE_CONTENT) {
+	if (shape->kind == GS_SHAPE_CONTENT) {
 		plan_content(p);
 		return;
 	}
@@ -443,8 +480,12 @@ static void plan_child(struct planner *p)
 		item->status = GS_STATUS_NOT_COLLECTED;
 		return;
 	}
-	item->kind =
-		p->x->shapes[p->index].kind == GS_SHAPE_STRING ? GS_ITEM_STRING : GS_ITEM_MEMORY;
+	if (shape->kind == GS_SHAPE_VIRTUAL_BASE) {
+		plan_virtual_base(p, schema, shape);
+		return;
+	}
+	item->kind = shape->kind == GS_SHAPE_STRING ? GS_ITEM_STRING : GS_ITEM_MEMORY;
+	plan_wide(p);
 	item->flags = GS_ITEM_SKIP_NULL;
 	item->node = gs_plan_node(plan, GS_OP_ITEM, size, (uint16_t)schema->parent, GS_NODE_NONE,
 				  (int64_t)schema->parent_offset);

@@ -453,6 +453,18 @@ static struct gs_error *name_object(struct gs_lower *l, const struct gs_expr *e,
 	return NULL;
 }
 
+uint16_t gs_lower_virtual_base(struct gs_lower *l, uint16_t object, uint16_t table,
+			       uint32_t distance)
+{
+	unsigned size = l->site->pointer_size;
+	uint16_t at = binary(l, GS_OP_SUB, table, gs_plan_const(l->plan, distance));
+	uint16_t offset = gs_plan_node(l->plan, GS_OP_LOAD, size, at, GS_NODE_NONE, 0);
+
+	if (size < 8)
+		offset = gs_plan_node(l->plan, GS_OP_SEXT, size, offset, GS_NODE_NONE, 0);
+	return binary(l, GS_OP_ADD, object, offset);
+}
+
 static struct gs_error *member_object(struct gs_lower *l, const struct gs_expr *e,
 				      struct gs_object *obj)
 {
@@ -468,6 +480,16 @@ static struct gs_error *member_object(struct gs_lower *l, const struct gs_expr *
 		GS_TRY(gs_lower_object(l, e->a, &base));
 	}
 	*obj = gs_object_at(l, &base, byte);
+	if (e->virtual_base) {
+		if (obj->kind == GS_OBJECT_MEMORY)
+			obj->node = gs_lower_virtual_base(
+				l, obj->node, load_memory(l, obj->node, 0, l->site->pointer_size),
+				e->virtual_base);
+		else if (obj->kind == GS_OBJECT_PARTS)
+			*obj = absent_object(GS_STATUS_UNAVAILABLE,
+					     "a virtual base of an object that is in registers");
+		return NULL;
+	}
 	obj->bit_size = e->bit_size;
 	obj->bit_offset = e->bit_size ? e->bit_offset % 8 : 0;
 	return NULL;

@@ -191,6 +191,9 @@ uint16_t gs_object_bytes(struct gs_lower *l, const struct gs_object *obj, uint64
 bool gs_object_pointee(struct gs_lower *l, const struct gs_object *obj, struct gs_object *out);
 /* The part of an object at byte OFFSET. */
 struct gs_object gs_object_at(struct gs_lower *l, const struct gs_object *obj, uint64_t offset);
+/* The virtual base of the class at address OBJECT whose virtual table is at TABLE. */
+uint16_t gs_lower_virtual_base(struct gs_lower *l, uint16_t object, uint16_t table,
+			       uint32_t distance);
 /* Notes an absence; gives an ABSENT node. */
 uint16_t gs_lower_absent(struct gs_lower *l, unsigned status, const char *reason);
 /* V cut to the width of type ID and extended by its sign. */
@@ -253,12 +256,14 @@ struct gs_want {
 
 /* How a schema item is planned. */
 struct gs_shape {
-	enum { GS_SHAPE_ROOT, GS_SHAPE_STRING, GS_SHAPE_POINTEE, GS_SHAPE_CONTENT } kind;
+	enum { GS_SHAPE_ROOT, GS_SHAPE_STRING, GS_SHAPE_POINTEE, GS_SHAPE_CONTENT,
+	       GS_SHAPE_VIRTUAL_BASE }  kind;
 	uint32_t want;		/* ROOT */
 	uint32_t stride, count; /* variable arrays: bytes and number of elements, all of them */
 	/* CONTENT: the container; pointers still to be followed, and containers around it. */
 	gs_type_id container;
 	uint32_t level, nesting;
+	uint32_t distance; /* VIRTUAL_BASE: of its offset in the virtual table, in bytes */
 };
 
 /* The schema of a site, as far as types and limits determine it. */

@@ -87,51 +87,10 @@ bool gs_container_text(struct gs_event *ev, const struct gs_value *v, struct gs_
 	leaf->bytes = other->data;
 	leaf->len = other->len;
 	leaf->size = (uint8_t)gs_type_size(ev->source.types, element);
-	leaf->prefix = gs_wide_prefix(ev->source.types, element);
+	leaf->prefix = gs_type_wide_prefix(ev->source.types, element);
 	if (leaf->size != 1 && leaf->size != 2 && leaf->size != 4)
 		leaf->kind = GS_LEAF_ABSENT; /* of a damaged file */
 	return true;
-}
-
-static void put_utf8(struct gs_buf *out, uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = 0xfffd;
-	if (c < 0x80) {
-		gs_buf_putc(out, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		gs_buf_putc(out, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			gs_buf_putc(out, (char)(0xe0 | c >> 12));
-		} else {
-			gs_buf_putc(out, (char)(0xf0 | c >> 18));
-			gs_buf_putc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		gs_buf_putc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-	}
-	gs_buf_putc(out, (char)(0x80 | (c & 0x3f)));
-}
-
-void gs_leaf_utf8(struct gs_buf *out, const struct gs_leaf *leaf, bool big_endian)
-{
-	size_t n = leaf->size ? leaf->len / leaf->size : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t c = (uint32_t)gs_load_uint(leaf->bytes + i * leaf->size, leaf->size,
-						    big_endian);
-		uint32_t low = 0;
-
-		if (leaf->size == 2 && c >= 0xd800 && c < 0xdc00 && i + 1 < n)
-			low = (uint32_t)gs_load_uint(leaf->bytes + (i + 1) * 2, 2, big_endian);
-		if (low >= 0xdc00 && low < 0xe000) {
-			c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-			i++;
-		}
-		put_utf8(out, c);
-	}
 }
 
 /* ---- elements ---- */

@@ -5,9 +5,11 @@
  */
 #include "report/json_value.h"
 
+#include "common/bytes.h"
 #include "common/text.h"
 #include "report/float_text.h"
 #include "report/output.h"
+#include "report/wide_text.h"
 
 #define EXACT_IN_DOUBLE (1ull << 53)
 
@@ -25,15 +27,20 @@ static void put_integer(struct gs_buf *out, const struct gs_leaf *leaf)
 		gs_put_decimal(out, leaf->bits);
 }
 
+/* A string's characters, as UTF-8 where they are wide; an array ends at its first NUL. */
 static void put_string(struct gs_buf *out, const struct gs_event *ev, const struct gs_leaf *leaf)
 {
-	size_t n = leaf->nul_ends && leaf->len ? strnlen((const char *)leaf->bytes, leaf->len)
-					       : leaf->len;
+	size_t size = leaf->size ? leaf->size : 1, n = leaf->len / size, end = 0;
 
-	if (leaf->size > 1)
-		gs_leaf_utf8(out, leaf, ev->source.big_endian);
-	else
+	if (size == 1) {
+		n = leaf->nul_ends && n ? strnlen((const char *)leaf->bytes, n) : n;
 		gs_buf_append(out, leaf->bytes, n);
+		return;
+	}
+	while (end < n && (!leaf->nul_ends ||
+			   gs_load_uint(leaf->bytes + end * size, size, ev->source.big_endian)))
+		end++;
+	gs_put_wide(out, leaf->bytes, end, (unsigned)size, ev->source.big_endian);
 }
 
 static void put_pointer(struct gs_buf *out, const struct gs_leaf *leaf)

@@ -51,35 +51,13 @@ static bool load_wide(const struct gs_event *ev, const struct gs_value *v, struc
 	return true;
 }
 
-/*
- * The prefix of C's literals for a type that holds wide characters, or NULL. In C these are
- * typedefs of integers, known by their name alone, to gdb as well.
- */
-const char *gs_wide_prefix(const struct gs_types *types, gs_type_id id)
-{
-	static const char *const names[][2] = {
-		{"wchar_t", "L"}, {"char16_t", "u"}, {"char32_t", "U"}, {"char8_t", "u8"}};
-
-	/* Targets have smaller ids: this ends. */
-	for (;;) {
-		const struct gs_type *t = gs_type_get(types, id);
-
-		for (size_t i = 0; t->name && i < GS_ARRAY_SIZE(names); i++)
-			if (strcmp(t->name, names[i][0]) == 0)
-				return names[i][1];
-		if (t->kind < GS_KIND_TYPEDEF || t->kind > GS_KIND_ATOMIC || t->target >= id)
-			return NULL;
-		id = t->target;
-	}
-}
-
 static bool is_char_type(const struct gs_types *types, gs_type_id id)
 {
 	const struct gs_type *t = gs_type_get(types, gs_type_strip(types, id));
 
 	return t->kind == GS_KIND_INT &&
 	       (t->byte_size == 1 || t->byte_size == 2 || t->byte_size == 4) &&
-	       ((t->flags & (GS_TYPE_CHAR | GS_TYPE_UTF)) || gs_wide_prefix(types, id));
+	       ((t->flags & (GS_TYPE_CHAR | GS_TYPE_UTF)) || gs_type_wide_prefix(types, id));
 }
 
 static bool integer_leaf(struct gs_event *ev, const struct gs_value *v, struct gs_leaf *leaf)
@@ -95,7 +73,7 @@ static bool integer_leaf(struct gs_event *ev, const struct gs_value *v, struct g
 		leaf->kind = GS_LEAF_ENUM;
 	else if (is_char_type(ev->source.types, v->type)) {
 		leaf->kind = GS_LEAF_CHAR;
-		leaf->prefix = gs_wide_prefix(ev->source.types, v->type);
+		leaf->prefix = gs_type_wide_prefix(ev->source.types, v->type);
 	}
 	if (t->kind == GS_KIND_ENUM)
 		leaf->is_signed = gs_type_is_signed(ev->source.types, v->type);
@@ -126,13 +104,33 @@ static bool pointer_leaf(struct gs_event *ev, const struct gs_value *v, struct g
 	return true;
 }
 
+/* Wide characters are captured as an array, up to the limit: its first NUL makes it whole. */
+static void end_at_nul(struct gs_leaf *leaf, struct gs_value *pointee)
+{
+	static const uint8_t zeros[4];
+
+	for (size_t i = 0; i + leaf->size <= leaf->len; i += leaf->size) {
+		if (memcmp(leaf->bytes + i, zeros, leaf->size) != 0)
+			continue;
+		leaf->len = i;
+		pointee->status = GS_STATUS_OK;
+		return;
+	}
+	leaf->len -= leaf->len % leaf->size;
+	if (pointee->status == GS_STATUS_OK)
+		pointee->status = GS_STATUS_TRUNCATED;
+}
+
 /* char *: its string is the value. False where no string was planned for it. */
 static bool string_pointer(struct gs_event *ev, const struct gs_value *v, struct gs_leaf *leaf,
 			   struct gs_value *pointee)
 {
+	const struct gs_types *types = ev->source.types;
 	uint64_t bits;
+	unsigned size = 1;
 
-	if (!gs_type_is_char_pointer(ev->source.types, v->type) ||
+	if ((!gs_type_is_char_pointer(types, v->type) &&
+	     !gs_type_is_wide_pointer(types, v->type, &size)) ||
 	    !ev->source.follow(ev->source.ctx, v->item, v->item_offset, pointee))
 		return false;
 	if (ev->batch && gs_value_scalar(&ev->source, v, &bits) && bits == 0) {
@@ -140,7 +138,8 @@ static bool string_pointer(struct gs_event *ev, const struct gs_value *v, struct
 		return true;
 	}
 	leaf->value = pointee;
-	leaf->size = 1;
+	leaf->size = (uint8_t)size;
+	leaf->prefix = gs_type_wide_prefix(types, leaf->type->target);
 	/* Why the pointer is not there is why its string is not. */
 	if (ev->batch && !gs_status_has_data(v->status) && !gs_status_has_data(pointee->status)) {
 		leaf->value = v;
@@ -154,6 +153,8 @@ static bool string_pointer(struct gs_event *ev, const struct gs_value *v, struct
 	leaf->kind = GS_LEAF_STRING;
 	leaf->bytes = pointee->data;
 	leaf->len = pointee->len;
+	if (size > 1)
+		end_at_nul(leaf, pointee);
 	return true;
 }
 
@@ -164,7 +165,8 @@ static bool is_string_array(const struct gs_event *ev, unsigned flags, const str
 
 	if (t->kind != GS_KIND_ARRAY || (t->flags & GS_TYPE_VECTOR))
 		return false;
-	if (gs_type_is_char_array(types, v->type))
+	if (gs_type_is_char_array(types, v->type) ||
+	    (is_char_type(types, t->target) && gs_type_wide_prefix(types, t->target)))
 		return true;
 	return (flags & GS_WALK_CHARS) && is_char_type(types, t->target);
 }
@@ -182,7 +184,7 @@ static void array_string(struct gs_event *ev, const struct gs_value *v, struct g
 	leaf->bytes = v->data;
 	leaf->len = v->len;
 	leaf->size = (uint8_t)(elem->byte_size ? elem->byte_size : 1);
-	leaf->prefix = gs_wide_prefix(types, leaf->type->target);
+	leaf->prefix = gs_type_wide_prefix(types, leaf->type->target);
 	leaf->nul_ends = !(flags & GS_SCHEMA_STRING);
 	if (flags & GS_SCHEMA_COMM)
 		leaf->len = strnlen((const char *)v->data, v->len);

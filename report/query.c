@@ -88,7 +88,7 @@ static bool range_of(const struct gs_view *v, const struct gs_expr *e, struct gs
 			op->size = UINT32_MAX;
 		return true;
 	}
-	if (e->kind == GS_EXPR_MEMBER && !e->arrow && range_of(v, e->a, op)) {
+	if (e->kind == GS_EXPR_MEMBER && !e->arrow && !e->virtual_base && range_of(v, e->a, op)) {
 		op->offset += e->bit_offset / 8;
 		op->size = e->bit_size ? (e->bit_offset % 8 + e->bit_size + 7) / 8
 				       : gs_type_size(types, e->type);

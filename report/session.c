@@ -180,6 +180,20 @@ static bool follow(void *ctx, int32_t item, uint64_t offset, struct gs_value *po
 	return true;
 }
 
+static bool virtual_base(void *ctx, int32_t item, uint64_t offset, gs_type_id type,
+			 struct gs_value *base)
+{
+	struct gs_event *ev = ctx;
+	struct gs_base_place at = {.item = item, .offset = offset, .type = type};
+	bool elsewhere;
+	int32_t found = gs_view_virtual_base(ev->view, &at, &elsewhere);
+
+	if (found < 0)
+		return false;
+	gs_event_item(ev, (uint32_t)found, base);
+	return true;
+}
+
 static void event_site(struct gs_event *ev, struct gs_file *f, const struct gs_meta_site *site)
 {
 	const struct gs_meta_module *m =
@@ -196,6 +210,7 @@ static void event_site(struct gs_event *ev, struct gs_file *f, const struct gs_m
 			m && m->pointer_size ? m->pointer_size : f->meta->session.pointer_size,
 		.ctx = ev,
 		.follow = follow,
+		.virtual_base = virtual_base,
 	};
 }
 
@@ -235,7 +250,8 @@ void gs_event_static(struct gs_view *view, struct gs_event *ev)
 						      .big_endian = f->meta->session.big_endian,
 						      .pointer_size = f->meta->session.pointer_size,
 						      .ctx = ev,
-						      .follow = follow};
+						      .follow = follow,
+						      .virtual_base = virtual_base};
 }
 
 static struct gs_error *file_advance(struct gs_file *f)

@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "report/float_text.h"
 #include "report/output.h"
+#include "report/wide_text.h"
 
 #define STRING_REPEATS_OVER 10 /* gdb: elements from 10 on, characters above 10 */
 
@@ -66,25 +67,6 @@ static void put_absent(struct gs_buf *out, const struct gs_value *v)
 
 /* ---- characters and strings ---- */
 
-static size_t utf8_encode(uint32_t c, char out[4])
-{
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-	if (n == 1) {
-		out[0] = (char)c;
-		return 1;
-	}
-	for (size_t i = n; i-- > 1; c >>= 6)
-		out[i] = (char)(0x80 | (c & 0x3f));
-	out[0] = (char)((0xf00 >> n & 0xf0) | c);
-	return n;
-}
-
-static bool is_scalar_value(uint32_t c)
-{
-	return c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
-}
-
 /* One character between QUOTEs; the escaper escapes for double quotes. */
 static void put_char(struct gs_buf *out, uint64_t c, size_t size, char quote)
 {
@@ -97,8 +79,8 @@ static void put_char(struct gs_buf *out, uint64_t c, size_t size, char quote)
 	} else if (size == 1) {
 		text[0] = (char)c;
 		gs_escape(out, text, 1, GS_ESCAPE_C);
-	} else if (is_scalar_value((uint32_t)c)) {
-		gs_escape(out, text, utf8_encode((uint32_t)c, text), GS_ESCAPE_C);
+	} else if (gs_is_scalar_value((uint32_t)c)) {
+		gs_escape(out, text, gs_utf8_encode((uint32_t)c, text), GS_ESCAPE_C);
 	} else if (c <= 0777) {
 		gs_buf_printf(out, "\\%03o", (unsigned)c);
 	} else {
@@ -149,13 +131,11 @@ static void put_stretch(struct gs_buf *out, const struct chars *s, size_t i, siz
 		return;
 	}
 	for (size_t k = i; k < i + n; k++) {
-		uint64_t c = char_at(s, k), low = k + 1 < i + n ? char_at(s, k + 1) : 0;
+		size_t used;
+		uint32_t c = gs_wide_character(s->bytes + k * s->size, i + n - k, s->size, s->big,
+					       &used);
 
-		/* UTF-16: a pair is one character. */
-		if (s->size == 2 && c >= 0xd800 && c < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-			c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-			k++;
-		}
+		k += used - 1;
 		put_char(out, c, s->size, '"');
 	}
 }
@@ -316,12 +296,14 @@ static void put_type_prefix(struct gs_walk *w, gs_type_id type)
 static void put_pointer(struct gs_walk *w, const struct gs_leaf *leaf, gs_type_id type, bool whole)
 {
 	struct gs_buf *out = out_of(w);
+	unsigned width;
 
 	if (leaf->type->kind == GS_KIND_UNSPECIFIED) {
 		gs_put_hex(out, leaf->bits);
 		return;
 	}
-	if ((whole && !gs_type_is_char_pointer(w->event->source.types, type)) ||
+	if ((whole && !gs_type_is_char_pointer(w->event->source.types, type) &&
+	     !gs_type_is_wide_pointer(w->event->source.types, type, &width)) ||
 	    (leaf->type->kind == GS_KIND_MEMBER_POINTER && leaf->is_function))
 		put_type_prefix(w, type);
 	gs_put_hex(out, leaf->bits);

@@ -81,7 +81,7 @@ static void make_children(struct gs_view *v, struct gs_arena *arena)
 	for (uint32_t i = 0; i < v->schema.nitems; i++) {
 		const struct gs_meta_item *item = &v->schema.items[i];
 
-		if (item->parent != GS_NONE)
+		if (item->parent != GS_NONE && !(item->flags & GS_SCHEMA_VIRTUAL_BASE))
 			v->children[v->nchildren++] = (struct gs_view_child){
 				.parent = item->parent, .item = i, .offset = item->parent_offset};
 	}
@@ -119,4 +119,36 @@ int32_t gs_view_child_at(const struct gs_view *v, uint32_t item, uint64_t offset
 	    v->children[lo].offset != offset)
 		return -1;
 	return (int32_t)v->children[lo].item;
+}
+
+/* A virtual base's virtual base belongs to the object that both are in. */
+static bool is_in_object(const struct gs_view *v, const struct gs_meta_item *item,
+			 const struct gs_base_place *at)
+{
+	uint32_t parent = item->parent;
+	uint64_t offset = item->parent_offset;
+
+	/* A parent comes before its children: this ends. */
+	while (parent != GS_NONE && (v->schema.items[parent].flags & GS_SCHEMA_VIRTUAL_BASE)) {
+		offset = v->schema.items[parent].parent_offset;
+		parent = v->schema.items[parent].parent;
+	}
+	return (int32_t)parent == at->object_item && offset >= at->object_start &&
+	       offset - at->object_start < at->object_size;
+}
+
+int32_t gs_view_virtual_base(const struct gs_view *v, const struct gs_base_place *at,
+			     bool *elsewhere)
+{
+	*elsewhere = false;
+	for (uint32_t i = 0; i < v->schema.nitems; i++) {
+		const struct gs_meta_item *item = &v->schema.items[i];
+
+		if (!(item->flags & GS_SCHEMA_VIRTUAL_BASE) || item->type != at->type)
+			continue;
+		if ((int32_t)item->parent == at->item && item->parent_offset == at->offset)
+			return (int32_t)i;
+		*elsewhere |= is_in_object(v, item, at);
+	}
+	return -1;
 }

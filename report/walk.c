@@ -7,6 +7,7 @@
 
 #include "report/names.h"
 #include "report/output.h"
+#include "report/view.h"
 
 #define REPEATS_FROM 10	      /* gdb's `set print repeats' */
 #define EXPAND_ELEMENTS 4096u /* longer arrays are one cell */
@@ -80,12 +81,32 @@ static void member_of(struct gs_walk *w, const struct gs_value *v, const struct 
 		absent_part(v, t->members[i].type, out);
 		out->item_offset = v->item_offset + t->members[i].bit_offset / 8;
 	}
-	if (t->members[i].flags & GS_MEMBER_VIRTUAL_BASE) {
-		absent_part(out, t->members[i].type, out);
+}
+
+/* False: it was, or will be, met in another part of the object, and is shown there. */
+static bool virtual_base_of(struct gs_walk *w, const struct gs_value *v, const struct gs_member *m,
+			    struct gs_value *out)
+{
+	struct gs_base_place at = {.item = v->item,
+				   .offset = v->item_offset,
+				   .type = m->type,
+				   .object_item = w->object_item,
+				   .object_start = w->object_start,
+				   .object_size = w->object_size};
+	bool elsewhere = false;
+	int32_t item = v->item < 0 ? -1 : gs_view_virtual_base(w->event->view, &at, &elsewhere);
+
+	if (item >= 0) {
+		gs_event_item(w->event, (uint32_t)item, out);
+		return true;
+	}
+	absent_part(v, m->type, out);
+	out->item = -1;
+	if (gs_status_has_data(v->status)) {
 		out->status = GS_STATUS_UNAVAILABLE;
 		out->reason = "a virtual base";
-		out->item = -1;
 	}
+	return !elsewhere;
 }
 
 static void element_of(struct gs_walk *w, const struct gs_value *v, const struct gs_type *t,
@@ -97,6 +118,21 @@ static void element_of(struct gs_walk *w, const struct gs_value *v, const struct
 		absent_part(v, t->target, out);
 		out->item_offset = v->item_offset + i * t->stride;
 	}
+}
+
+/* An object of its own, not a base class of the one around it. */
+static void walk_apart(struct gs_walk *w, const struct gs_value *v)
+{
+	int32_t item = w->object_item;
+	uint64_t start = w->object_start, size = w->object_size;
+
+	w->object_item = v->item;
+	w->object_start = v->item_offset;
+	w->object_size = gs_type_size(w->event->source.types, v->type);
+	gs_walk_any(w, v);
+	w->object_item = item;
+	w->object_start = start;
+	w->object_size = size;
 }
 
 /*
@@ -118,7 +154,10 @@ static bool walk_members(struct gs_walk *w, const struct gs_value *v, const stru
 		if (m->flags & (GS_MEMBER_ARTIFICIAL | GS_MEMBER_STATIC))
 			continue;
 		w->budget--;
-		member_of(w, v, t, i, &part);
+		if (!(m->flags & GS_MEMBER_VIRTUAL_BASE))
+			member_of(w, v, t, i, &part);
+		else if (!virtual_base_of(w, v, m, &part))
+			continue;
 		if ((w->flags & GS_WALK_FLATTEN) && gs_member_is_flat(types, m) &&
 		    w->depth < GS_WALK_DEPTH) {
 			w->depth++;
@@ -133,7 +172,10 @@ static bool walk_members(struct gs_walk *w, const struct gs_value *v, const stru
 			name = gs_name_apart(seen, name ? name : GS_NO_NAME, &numbered);
 		push_name(w, name ? name : GS_NO_NAME);
 		w->ops->member(w, m, name);
-		gs_walk_any(w, &part);
+		if (m->flags & GS_MEMBER_BASE)
+			gs_walk_any(w, &part);
+		else
+			walk_apart(w, &part);
 		w->npath--;
 		gs_buf_deinit(&numbered);
 	}
@@ -203,7 +245,7 @@ void gs_walk_elements(struct gs_walk *w, const struct gs_value *v, struct gs_nod
 		push_index(w, i);
 		w->ops->element(w, i);
 		element_of(w, v, t, i, &part);
-		gs_walk_any(w, &part);
+		walk_apart(w, &part);
 		w->npath--;
 		node->any = true;
 		if (run >= REPEATS_FROM)
@@ -231,6 +273,21 @@ static void walk_aggregate(struct gs_walk *w, const struct gs_value *v, const st
 	w->ops->close(w, &node);
 }
 
+/* The members of an object whose braces are those of its pointer. */
+static void walk_members_apart(struct gs_walk *w, const struct gs_value *v)
+{
+	int32_t item = w->object_item;
+	uint64_t start = w->object_start, size = w->object_size;
+
+	w->object_item = v->item;
+	w->object_start = v->item_offset;
+	w->object_size = gs_type_size(w->event->source.types, v->type);
+	walk_object(w, v, v->type);
+	w->object_item = item;
+	w->object_start = start;
+	w->object_size = size;
+}
+
 /* The pointee's members beside the pointer's address; of a pointee without members, itself as `*'.
  */
 static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
@@ -239,7 +296,7 @@ static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
 	const struct gs_type *t = gs_type_get(types, gs_type_strip(types, pointee->type));
 
 	if (!(w->flags & GS_WALK_FLATTEN)) {
-		gs_walk_any(w, pointee);
+		walk_apart(w, pointee);
 		return;
 	}
 	if (gs_kind_is_aggregate(t->kind) && !t->container.kind) {
@@ -249,7 +306,7 @@ static void walk_pointee(struct gs_walk *w, const struct gs_value *pointee)
 		}
 		if (gs_status_has_data(pointee->status))
 			gs_walk_mark(w, pointee);
-		walk_object(w, pointee, pointee->type);
+		walk_members_apart(w, pointee);
 		return;
 	}
 	push_name(w, "*");
@@ -265,6 +322,7 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 	bool reference = kind == GS_KIND_REFERENCE || kind == GS_KIND_RVALUE_REFERENCE;
 	bool expand = w->flags & GS_WALK_EXPAND;
 	struct gs_value pointee;
+	unsigned width;
 	struct gs_node node = {.kind = reference ? GS_NODE_REFERENCE : GS_NODE_FOLLOWED,
 			       .value = v,
 			       .type = leaf->type,
@@ -272,7 +330,8 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 
 	if ((kind != GS_KIND_POINTER && !reference) ||
 	    (leaf->kind != GS_LEAF_POINTER && leaf->kind != GS_LEAF_ABSENT) ||
-	    gs_type_is_char_pointer(w->event->source.types, v->type))
+	    gs_type_is_char_pointer(w->event->source.types, v->type) ||
+	    gs_type_is_wide_pointer(w->event->source.types, v->type, &width))
 		return false; /* a leaf: what hangs on a char pointer is its string */
 	if (!w->event->source.follow(w->event->source.ctx, v->item, v->item_offset, &pointee)) {
 		if (!reference || leaf->kind != GS_LEAF_POINTER)
@@ -305,7 +364,7 @@ static bool walk_followed(struct gs_walk *w, const struct gs_value *v, const str
 		w->ops->open(w, &node);
 	}
 	if (reference)
-		gs_walk_any(w, &pointee);
+		walk_apart(w, &pointee);
 	else
 		walk_pointee(w, &pointee);
 	w->ops->close(w, &node);
@@ -368,6 +427,6 @@ void gs_walk_value(struct gs_walk *w, const char *key, const struct gs_value *v)
 	w->depth = 0;
 	w->budget = PARTS_MAX;
 	push_name(w, key);
-	gs_walk_any(w, v);
+	walk_apart(w, v);
 	w->npath = 0;
 }

@@ -109,6 +109,9 @@ struct gs_walk {
 	uint64_t element_limit; /* REPEATS: elements of an array that are shown */
 	uint32_t budget;	/* parts that may still be visited */
 	unsigned depth;		/* aggregates around the current value */
+	/* The object that the current base class is a part of. */
+	int32_t object_item;
+	uint64_t object_start, object_size;
 	size_t npath;
 	struct gs_path_part {
 		const char *name; /* NULL: [index] */
@@ -122,10 +125,6 @@ void gs_walk_value(struct gs_walk *w, const char *key, const struct gs_value *v)
  * ...). */
 bool gs_leaf_of(struct gs_event *ev, unsigned flags, const struct gs_value *v,
 		struct gs_leaf *leaf);
-/* "L" and so on for a type of wide characters, or NULL. */
-const char *gs_wide_prefix(const struct gs_types *types, gs_type_id id);
-/* The characters of a STRING leaf in UTF-8. */
-void gs_leaf_utf8(struct gs_buf *out, const struct gs_leaf *leaf, bool big_endian);
 /* req.flags, a[0].x, p.@ */
 void gs_walk_path(struct gs_buf *out, const struct gs_walk *w);
 

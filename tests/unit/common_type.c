@@ -127,8 +127,8 @@ static void test_printing(void)
 	CHECK_STR(t_text(t, i, NULL), "int");
 	CHECK_STR(t_text(t, i, "x"), "int x");
 	CHECK_STR(t_text(t, pcc, "s"), "const char *s");
-	CHECK_STR(t_text(t, t_wrap(t, GS_KIND_CONST, NULL, pcc), "s"), "const char *const s");
-	CHECK_STR(t_text(t, t_wrap(t, GS_KIND_CONST, NULL, pcc), NULL), "const char *const");
+	CHECK_STR(t_text(t, t_wrap(t, GS_KIND_CONST, NULL, pcc), "s"), "const char * const s");
+	CHECK_STR(t_text(t, t_wrap(t, GS_KIND_CONST, NULL, pcc), NULL), "const char * const");
 	CHECK_STR(t_text(t, t_array(t, c, 16), NULL), "char [16]");
 	CHECK_STR(t_text(t, t_array(t, t_array(t, c, 3), 2), "m"), "char m[2][3]");
 	CHECK_STR(t_text(t, t_array_unknown(t, c), "m"), "char m[]");
