@@ -158,6 +158,10 @@ struct gs_error *gs_check_element(struct gs_checker *c, const struct gs_expr *e,
 		*size = 1;
 		return NULL;
 	}
+	/* Rows of variable length: the lowering asks the variable for their size. */
+	if (c->scope->has_lengths && target->kind == GS_KIND_ARRAY &&
+	    (target->flags & GS_TYPE_RUN_TIME_COUNT))
+		return NULL;
 	if (target->kind == GS_KIND_VOID || target->kind == GS_KIND_FUNCTION ||
 	    (target->flags & (GS_TYPE_INCOMPLETE | GS_TYPE_COUNT_UNKNOWN)))
 		return no_size(c, e, type->target);
@@ -255,6 +259,9 @@ static struct gs_error *check_slice(struct gs_checker *c, struct gs_expr *e)
 	if (e->c)
 		GS_TRY(gs_check_to_index(c, &e->c, "the end of a slice"));
 	GS_TRY(gs_check_element(c, e->a, e->a->type, false, &element, &size));
+	if (gs_check_stripped(c, element)->kind == GS_KIND_ARRAY &&
+	    (gs_check_stripped(c, element)->flags & GS_TYPE_RUN_TIME_COUNT))
+		return gs_error_hint(no_size(c, e->a, element), "slice one row: a[i][lo:hi]");
 	GS_TRY(slice_ends(c, e, &lo, &hi, &constant));
 	if (!e->b)
 		GS_TRY(end_node(c, e, lo, &e->b));

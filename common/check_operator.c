@@ -333,6 +333,9 @@ struct gs_error *gs_check_sizeof(struct gs_checker *c, struct gs_expr *e)
 	}
 	const struct gs_type *type = gs_check_stripped(c, id);
 	uint64_t size = type->kind == GS_KIND_VOID ? 1 : gs_type_size(c->types, id);
+	if (c->scope->has_lengths && !e->type_name && type->kind == GS_KIND_ARRAY &&
+	    (type->flags & GS_TYPE_RUN_TIME_COUNT))
+		return gs_check_size_type(c, &e->type);
 	if (type->kind == GS_KIND_FUNCTION || (type->flags & GS_TYPE_INCOMPLETE) ||
 	    (type->kind == GS_KIND_ARRAY && (type->flags & GS_TYPE_COUNT_UNKNOWN)))
 		return gs_check_error(c, e, GS_ERR_USAGE, "the size of `%s' is not known",

@@ -199,6 +199,8 @@ struct gs_symbol {
 struct gs_scope {
 	struct gs_types *types; /* new pointer and array types are added here */
 	uint8_t pointer_size;	/* of the target */
+	bool has_lengths; /* it can tell the sizes of RUN_TIME_COUNT arrays: sizeof is no constant
+			   */
 	void *ctx;
 	/*
 	 * All may return GS_ERR_NOT_FOUND errors with their own hints; the checker adds the span.

@@ -260,12 +260,12 @@ static struct gs_error *import_function(struct gs_type_import *ti, Dwarf_Die *di
 
 struct dimension {
 	uint64_t count;
-	bool is_unknown;
+	bool is_unknown, is_run_time;
 };
 
 static struct dimension dimension_of(Dwarf_Die *subrange)
 {
-	struct dimension d = {0, true};
+	struct dimension d = {0, true, false};
 	uint64_t upper, lower = 0;
 
 	if (gs_die_number(subrange, DW_AT_count, &d.count)) {
@@ -275,12 +275,22 @@ static struct dimension dimension_of(Dwarf_Die *subrange)
 		/* An upper bound of -1, in whatever width: gcc's array without elements. */
 		d.count = upper == UINT32_MAX && lower == 0 ? 0 : upper - lower + 1;
 		d.is_unknown = false;
+	} else {
+		d.is_run_time = dwarf_hasattr_integrate(subrange, DW_AT_count) ||
+				dwarf_hasattr_integrate(subrange, DW_AT_upper_bound);
 	}
 	if (d.count > UINT64_MAX / 16) {
 		d.count = 0;
 		d.is_unknown = true;
 	}
 	return d;
+}
+
+static bool is_run_time(const struct gs_type_import *ti, gs_type_id id)
+{
+	return gs_type_get(ti->types, gs_type_strip(ti->types, id))->flags &
+		       GS_TYPE_RUN_TIME_COUNT &&
+	       gs_type_get(ti->types, gs_type_strip(ti->types, id))->kind == GS_KIND_ARRAY;
 }
 
 static struct gs_error *import_array(struct gs_type_import *ti, Dwarf_Die *die, int depth,
@@ -299,7 +309,7 @@ static struct gs_error *import_array(struct gs_type_import *ti, Dwarf_Die *die, 
 				dims[n++] = dimension_of(&child);
 		while (dwarf_siblingof(&child, &child) == 0);
 	if (n == 0)
-		dims[n++] = (struct dimension){0, true};
+		dims[n++] = (struct dimension){0, true, false};
 	stride = gs_type_size(ti->types, element);
 	if (n == 1 && gs_die_number(die, DW_AT_byte_stride, &outer_stride))
 		stride = outer_stride;
@@ -309,6 +319,11 @@ static struct gs_error *import_array(struct gs_type_import *ti, Dwarf_Die *die, 
 				    .count = dims[n].count,
 				    .stride = stride};
 
+		/* Rows of a length that the run tells: how many there are is asked for likewise. */
+		if (dims[n].is_run_time || is_run_time(ti, element)) {
+			t.flags |= GS_TYPE_COUNT_UNKNOWN | GS_TYPE_RUN_TIME_COUNT;
+			t.count = dims[n].count = 0;
+		}
 		if (dims[n].is_unknown)
 			t.flags |= GS_TYPE_COUNT_UNKNOWN;
 		if (gs_die_flag(die, DW_AT_GNU_vector))

@@ -158,6 +158,24 @@ static struct gs_error *type_problem(const struct gs_resolver *r, const struct g
 	return err;
 }
 
+/* An array whose length the run tells: up to the limit of arrays or strings. */
+static struct gs_error *variable_root(struct gs_resolver *r, const struct gs_want *want,
+				      struct root *root)
+{
+	const struct gs_type *type = stripped(r->types, want->type);
+	uint64_t limit = r->req->array_limit, inner = inner_elements(r->types, type->target);
+
+	if (gs_type_is_char_array(r->types, want->type) && r->req->string_limit > limit)
+		limit = r->req->string_limit;
+	limit = limit / inner ? limit / inner : 1;
+	if (limit > RANGE_BYTES_MAX / type->stride)
+		limit = RANGE_BYTES_MAX / type->stride ? RANGE_BYTES_MAX / type->stride : 1;
+	root->variable = true;
+	root->stride = type->stride;
+	root->size = limit * type->stride;
+	return open_array(r, type->target, type->stride, &root->type);
+}
+
 static struct gs_error *object_root(struct gs_resolver *r, const struct gs_want *want,
 				    struct root *root)
 {
@@ -181,6 +199,12 @@ static struct gs_error *object_root(struct gs_resolver *r, const struct gs_want 
 		return type_problem(r, want, "and nothing to record");
 	if (type->flags & GS_TYPE_INCOMPLETE)
 		return type_problem(r, want, "which is only declared in this program");
+	if (gs_lower_is_run_time_array(r->types, want->type) &&
+	    !gs_lower_is_run_time_array(r->types, type->target) && type->stride)
+		return variable_root(r, want, root);
+	if (gs_lower_is_run_time_array(r->types, want->type))
+		return gs_error_hint(type_problem(r, want, "of which only a row is recorded"),
+				     "record its rows: %s[0], %s[1] ...", want->expr, want->expr);
 	if ((type->flags & GS_TYPE_COUNT_UNKNOWN) && !want->from_word)
 		return gs_error_hint(type_problem(r, want, "and its length is not known"),
 				     "write a slice: %s[0:n]", want->expr);

@@ -193,6 +193,20 @@ static bool has_unknown_length(const struct planner *p, const struct gs_want *wa
 		GS_TYPE_COUNT_UNKNOWN) != 0;
 }
 
+static void plan_variable_length(struct planner *p, struct gs_want *want, uint16_t address)
+{
+	uint16_t count = GS_NODE_NONE;
+	struct gs_error *err = gs_lower_length(p->l, want, &count);
+
+	if (err) {
+		set_absent(p, want, GS_STATUS_UNAVAILABLE,
+			   gs_arena_strdup(&p->l->site->r->arena, gs_error_message(err)));
+		gs_error_free(err);
+		return;
+	}
+	plan_array(p, want, address, count, p->x->shapes[p->index].stride);
+}
+
 static void plan_located(struct planner *p, struct gs_want *want, const struct gs_object *obj)
 {
 	const struct gs_shape *shape = &p->x->shapes[p->index];
@@ -200,6 +214,9 @@ static void plan_located(struct planner *p, struct gs_want *want, const struct g
 
 	if (obj->kind == GS_OBJECT_ABSENT) {
 		set_absent(p, want, obj->status, obj->reason);
+	} else if (obj->kind == GS_OBJECT_MEMORY && item->variable &&
+		   gs_lower_is_run_time_array(p->l->types, want->type)) {
+		plan_variable_length(p, want, obj->node);
 	} else if (has_unknown_length(p, want)) {
 		set_absent(p, want, GS_STATUS_NOT_COLLECTED, "its length is not known here");
 	} else if (obj->bit_size) {

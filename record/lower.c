@@ -150,19 +150,22 @@ static struct gs_error *pointer_arithmetic(struct gs_lower *l, const struct gs_e
 					   uint16_t *node)
 {
 	int64_t size = (int64_t)pointee_size(l, e->a->type);
-	uint16_t a, b;
+	uint16_t a, b, bytes = gs_plan_const(l->plan, size);
+
+	if (gs_lower_is_run_time_array(l->types, stripped(l, e->a->type)->target)) {
+		size = 0;
+		GS_TRY(gs_lower_element_size(l, e->a, &bytes));
+	}
 
 	GS_TRY(gs_lower_scalar(l, e->a, &a));
 	GS_TRY(gs_lower_scalar(l, e->b, &b));
 	if (is_pointer_like(l, e->b->type)) {
 		a = gs_plan_node(l->plan, GS_OP_SUB, 8, a, b, 0);
 		a = gs_lower_extend(l, a, e->type);
-		*node = size == 1 ? a
-				  : gs_plan_node(l->plan, GS_OP_SDIV, 8, a,
-						 gs_plan_const(l->plan, size), 0);
+		*node = size == 1 ? a : gs_plan_node(l->plan, GS_OP_SDIV, 8, a, bytes, 0);
 		return NULL;
 	}
-	b = gs_plan_node(l->plan, GS_OP_MUL, 8, b, gs_plan_const(l->plan, size), 0);
+	b = gs_plan_node(l->plan, GS_OP_MUL, 8, b, bytes, 0);
 	a = gs_plan_node(l->plan, e->op == GS_OPR_ADD ? GS_OP_ADD : GS_OP_SUB, 8, a, b, 0);
 	*node = gs_lower_extend(l, a, e->type);
 	return NULL;
@@ -332,6 +335,8 @@ struct gs_error *gs_lower_scalar(struct gs_lower *l, const struct gs_expr *e, ui
 	if (gs_lower_is_text(e))
 		return gs_lower_text(l, e, node);
 	switch (e->kind) {
+	case GS_EXPR_SIZEOF:
+		return gs_lower_size(l, e->a, node);
 	case GS_EXPR_UNARY:
 		if (e->op == GS_OPR_DEREF)
 			break;

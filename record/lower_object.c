@@ -526,7 +526,7 @@ static struct gs_error *index_object(struct gs_lower *l, const struct gs_expr *e
 		GS_TRY(gs_lower_scalar(l, e->a, &pointer));
 		base = memory_object(pointer);
 	}
-	if (e->b->is_constant) {
+	if (e->b->is_constant && !gs_lower_is_run_time_array(l->types, e->type)) {
 		if (base.kind == GS_OBJECT_PARTS && (int64_t)e->b->number < 0)
 			*obj = absent_object(GS_STATUS_BAD_RANGE, "the index is below 0");
 		else
@@ -541,8 +541,11 @@ static struct gs_error *index_object(struct gs_lower *l, const struct gs_expr *e
 	}
 	*obj = base;
 	if (base.kind == GS_OBJECT_MEMORY) {
-		uint16_t bytes = binary(l, GS_OP_MUL, index, gs_plan_const(l->plan, (int64_t)size));
+		uint16_t bytes = gs_plan_const(l->plan, (int64_t)size);
 
+		if (gs_lower_is_run_time_array(l->types, e->type))
+			GS_TRY(gs_lower_element_size(l, e->a, &bytes));
+		bytes = binary(l, GS_OP_MUL, index, bytes);
 		obj->node = gs_plan_node(l->plan, GS_OP_ADD, 8, base.node, bytes, 0);
 	}
 	return NULL;

@@ -485,6 +485,7 @@ struct gs_error *gs_site_check(struct gs_site *site, const char *text, size_t st
 	struct gs_parse_hooks hooks = {is_type, site};
 	struct gs_scope scope = {.types = site->r->types,
 				 .pointer_size = site->pointer_size,
+				 .has_lengths = true,
 				 .ctx = site,
 				 .find_name = find_name,
 				 .find_builtin = find_builtin,

@@ -273,6 +273,12 @@ struct gs_location {
  */
 struct gs_error *gs_context_location(struct gs_context *c, const struct gs_variable *var,
 				     struct gs_plan *plan, struct gs_location *out);
+/*
+ * The number of elements of an array of variable length, as a VALUE, or ABSENT. STEP counts the
+ * dimensions and pointers of the variable's type from the outermost one.
+ */
+struct gs_error *gs_context_dimension(struct gs_context *c, const struct gs_variable *var,
+				      unsigned step, struct gs_plan *plan, struct gs_location *out);
 uint64_t gs_context_pc(const struct gs_context *c);
 /* Nearest address or line in the function where the variable is readable, as text, or NULL. */
 const char *gs_context_readable_at(struct gs_context *c, const struct gs_variable *var);

@@ -143,6 +143,8 @@ struct gs_error *gs_site_operand_type(struct gs_site *site, const struct gs_oper
 
 /* ---- lower*.c: checked trees to nodes ---- */
 
+struct gs_want;
+
 /* Where an object is: in memory, in parts (registers, constants), or nowhere. */
 struct gs_object {
 	enum { GS_OBJECT_MEMORY, GS_OBJECT_PARTS, GS_OBJECT_ABSENT } kind;
@@ -191,6 +193,13 @@ uint16_t gs_object_bytes(struct gs_lower *l, const struct gs_object *obj, uint64
 bool gs_object_pointee(struct gs_lower *l, const struct gs_object *obj, struct gs_object *out);
 /* The part of an object at byte OFFSET. */
 struct gs_object gs_object_at(struct gs_lower *l, const struct gs_object *obj, uint64_t offset);
+/* An array whose count is the variable's own affair. (lower_length.c) */
+bool gs_lower_is_run_time_array(const struct gs_types *types, gs_type_id id);
+/* Bytes of E; of what array or pointer E leads to; elements of a wanted array. Nodes of constants
+ * where types know them. */
+struct gs_error *gs_lower_size(struct gs_lower *l, const struct gs_expr *e, uint16_t *node);
+struct gs_error *gs_lower_element_size(struct gs_lower *l, const struct gs_expr *e, uint16_t *node);
+struct gs_error *gs_lower_length(struct gs_lower *l, const struct gs_want *want, uint16_t *node);
 /* The virtual base of the class at address OBJECT whose virtual table is at TABLE. */
 uint16_t gs_lower_virtual_base(struct gs_lower *l, uint16_t object, uint16_t table,
 			       uint32_t distance);

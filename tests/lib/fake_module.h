@@ -266,6 +266,16 @@ struct gs_error *gs_context_location(struct gs_context *c, const struct gs_varia
 		if (out->kind == GS_LOC_PIECES) {
 			static struct gs_location_piece pieces[64][8];
 
+struct gs_error *gs_context_dimension(struct gs_context *c, const struct gs_variable *var,
+				      unsigned step, struct gs_plan *plan, struct gs_location *out)
+{
+	*out = (struct gs_location){.kind = GS_LOC_ABSENT,
+				    .status = GS_STATUS_UNAVAILABLE,
+				    .node = GS_NODE_NONE,
+				    .reason = "its length is not known here"};
+	return NULL;
+}
+
 			memcpy(pieces[i], out->pieces, out->npieces * sizeof(*out->pieces));
 			out->pieces = pieces[i];
 			for (size_t k = 0; k < out->npieces; k++)
