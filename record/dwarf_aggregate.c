@@ -70,15 +70,23 @@ static bool is_flag_enum(const struct gs_enumerator *e, size_t n)
 	return nflags > 0;
 }
 
+static bool find_definition(struct gs_module *m, Dwarf_Die *die, Dwarf_Die *out);
+
 struct gs_error *gs_type_import_enum(struct gs_type_import *ti, Dwarf_Die *die, const char *name,
 				     int depth, gs_type_id *id)
 {
+	Dwarf_Die definition;
+
 	struct gs_type t = {.kind = GS_KIND_ENUM, .name = name};
 	struct gs_enumerator *list GS_CLEANUP_FREE = NULL;
 	size_t n = 0, cap = 0;
 	Dwarf_Die child;
 	bool has_negative = false;
 
+	if ((gs_die_flag(die, DW_AT_declaration) || dwarf_hasattr(die, DW_AT_signature)) &&
+	    find_definition(ti->m, die, &definition) && definition.addr != die->addr &&
+	    dwarf_tag(&definition) == DW_TAG_enumeration_type)
+		return gs_type_import_die(ti, &definition, depth + 1, id);
 	gs_die_number(die, DW_AT_byte_size, &t.byte_size);
 	if (gs_die_flag(die, DW_AT_declaration))
 		t.flags |= GS_TYPE_INCOMPLETE;
@@ -86,8 +94,16 @@ struct gs_error *gs_type_import_enum(struct gs_type_import *ti, Dwarf_Die *die, 
 	if (gs_die_flag(die, DW_AT_enum_class))
 		t.flags |= GS_TYPE_ENUM_CLASS;
 	GS_TRY(gs_type_import_target(ti, die, depth, &t.target));
+	if (t.byte_size == 0 && t.target)
+		t.byte_size = gs_type_size(ti->types, t.target);
+	/* A declaration without its size must not be read as if it had one. */
+	if (t.byte_size == 0 && (t.flags & GS_TYPE_INCOMPLETE))
+		return gs_types_add(
+			ti->types,
+			&(struct gs_type){.kind = GS_KIND_STRUCT, .flags = t.flags, .name = name},
+			id);
 	if (t.byte_size == 0)
-		t.byte_size = t.target ? gs_type_size(ti->types, t.target) : 4;
+		t.byte_size = 4;
 	if (dwarf_child(die, &child) == 0) {
 		do {
 			Dwarf_Attribute attr;
@@ -296,8 +312,10 @@ static bool find_definition(struct gs_module *m, Dwarf_Die *die, Dwarf_Die *out)
 			continue;
 		tag = dwarf_tag(&candidate);
 		if ((tag == DW_TAG_union_type) != (dwarf_tag(die) == DW_TAG_union_type) ||
-		    (tag != DW_TAG_structure_type && tag != DW_TAG_class_type &&
-		     tag != DW_TAG_union_type) ||
+		    (tag == DW_TAG_enumeration_type) !=
+			    (dwarf_tag(die) == DW_TAG_enumeration_type) ||
+		    (tag != DW_TAG_enumeration_type && tag != DW_TAG_structure_type &&
+		     tag != DW_TAG_class_type && tag != DW_TAG_union_type) ||
 		    strcmp(gs_qualified_name(m, &candidate), qualified) != 0)
 			continue;
 		if (found && !same_shape(out, &candidate))
