@@ -235,6 +235,15 @@ struct gs_error *gs_module_find_type(struct gs_module *m, struct gs_context *c, 
 {
 	return gs_error_new(GS_ERR_NOT_FOUND, "no type `%s'", name);
 }
+struct gs_error *gs_context_dimension(struct gs_context *c, const struct gs_variable *var,
+				      unsigned step, struct gs_plan *plan, struct gs_location *out)
+{
+	*out = (struct gs_location){.kind = GS_LOC_ABSENT,
+				    .status = GS_STATUS_UNAVAILABLE,
+				    .node = GS_NODE_NONE,
+				    .reason = "its length is not known here"};
+	return NULL;
+}
 static gs_type_id fake_return_type; /* in rax */
 gs_type_id gs_context_return_type(struct gs_context *c)
 {
@@ -265,16 +274,6 @@ struct gs_error *gs_context_location(struct gs_context *c, const struct gs_varia
 		/* Pieces of kind VALUE name their register in node until now. */
 		if (out->kind == GS_LOC_PIECES) {
 			static struct gs_location_piece pieces[64][8];
-
-struct gs_error *gs_context_dimension(struct gs_context *c, const struct gs_variable *var,
-				      unsigned step, struct gs_plan *plan, struct gs_location *out)
-{
-	*out = (struct gs_location){.kind = GS_LOC_ABSENT,
-				    .status = GS_STATUS_UNAVAILABLE,
-				    .node = GS_NODE_NONE,
-				    .reason = "its length is not known here"};
-	return NULL;
-}
 
 			memcpy(pieces[i], out->pieces, out->npieces * sizeof(*out->pieces));
 			out->pieces = pieces[i];
