@@ -16,7 +16,7 @@
  */
 #define STRINGS_MAX 96
 #define FOLLOWED_MAX 64
-#define WALKS_MAX 8 /* each some 20 000 steps of the verifier */
+#define WALKS_MAX 8	/* each some 20 000 steps of the verifier */
 #define ELEMENTS_MAX 32 /* of a container: those whose own strings and pointees are captured */
 #define WALK_DEPTH_MAX 32
 /* Room that is kept for the record's head and the rounding of its slots. */

@@ -265,8 +265,13 @@ struct gs_want {
 
 /* How a schema item is planned. */
 struct gs_shape {
-	enum { GS_SHAPE_ROOT, GS_SHAPE_STRING, GS_SHAPE_POINTEE, GS_SHAPE_CONTENT,
-	       GS_SHAPE_VIRTUAL_BASE }  kind;
+	enum {
+		GS_SHAPE_ROOT,
+		GS_SHAPE_STRING,
+		GS_SHAPE_POINTEE,
+		GS_SHAPE_CONTENT,
+		GS_SHAPE_VIRTUAL_BASE
+	} kind;
 	uint32_t want;		/* ROOT */
 	uint32_t stride, count; /* variable arrays: bytes and number of elements, all of them */
 	/* CONTENT: the container; pointers still to be followed, and containers around it. */
