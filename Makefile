@@ -113,11 +113,11 @@ unit: $(unit_all)
 # Build: the two programs. Check: the tests, with gdb as the oracle for values.
 apt_build := gcc libc6-dev libbpf-dev libdw-dev libelf-dev zlib1g-dev liblz4-dev libcapstone-dev \
 	libzstd-dev liblzma-dev
-apt_check := dwz lld llvm xz-utils libzstd1 debuginfod util-linux clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps
+apt_check := dwz lld llvm xz-utils libzstd1 debuginfod util-linux clang clang-format g++ gdb python3 perl binutils libc6-dbg gcc-multilib procps tcl
 apt_demo := libc6-dbg python3
 dnf_build := gcc glibc-devel libbpf-devel elfutils-devel elfutils-libelf-devel zlib-devel lz4-devel \
 	capstone-devel libzstd-devel xz-devel
-dnf_check := dwz lld llvm xz libzstd elfutils-debuginfod util-linux clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng
+dnf_check := dwz lld llvm xz libzstd elfutils-debuginfod util-linux clang clang-tools-extra gcc-c++ gdb python3 perl-Test-Harness binutils procps-ng tcl
 dnf_demo := python3
 
 # One recipe for each set: list what is missing, say it, install it. Nothing is asked and nothing is
@@ -171,6 +171,13 @@ check: deps
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all build-unit
 	$(Q)PYTHON=$(PYTHON) $(PROVE) --exec '' -j$(JOBS) --rules='par=$(B)/unit/*' --rules='seq=**' \
 		$(unit_all) $(script_tests)
+
+# The whole of what `check' takes samples of: every configuration against gdb (half an hour), and 200 functions and
+# lines of each big program, sqlite built from its source package among them.
+check-matrix: deps all
+	$(Q)GS_MATRIX=all $(PYTHON) tests/live/matrix.py
+check-big: deps all
+	$(Q)GS_BIG=all $(PYTHON) tests/live/big.py
 
 # What a machine with only a C compiler, liblz4 and libcapstone can build and test.
 check-report: $(REPORT) $(unit_report)
@@ -234,6 +241,8 @@ help:
 	@echo "  deps          install what is missing to build, demonstrate and test (root)"
 	@echo "  demo          install, build, record a real program and report it (root)"
 	@echo "  check         install, build and run all tests (root: live probes)"
+	@echo "  check-matrix  every compiler configuration against gdb (half an hour)"
+	@echo "  check-big     many places of big programs against gdb"
 	@echo "  check-report  build and test the reporter alone"
 	@echo "  check-asan    unit tests under AddressSanitizer and UBSan"
 	@echo "  fuzz-NAME     build the fuzz target tests/fuzz/NAME.c"
@@ -247,7 +256,7 @@ help:
 clean:
 	rm -rf build build-* gs-record gs-report
 
-.PHONY: all unit build-unit deps demo check check-report check-asan install uninstall format help clean
+.PHONY: all unit build-unit deps demo check check-matrix check-big check-report check-asan install uninstall format help clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 

@@ -90,10 +90,6 @@ static void add_variables(struct work *w, struct site_work *sw, const struct gs_
 
 		if (!vars[i].name || !*vars[i].name)
 			continue;
-		/* Compilers add locals (__func__, range iterators); `this' is one of them that
-		 * matters. */
-		if (flag == GS_SCHEMA_LOCAL && (vars[i].flags & GS_VAR_ARTIFICIAL))
-			continue;
 		want = add_want(sw);
 		want->key = gs_arena_strdup(&w->r->arena, vars[i].name);
 		want->expr = canonical_name(w->r, want->key);

@@ -12,8 +12,8 @@ import time
 import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RECORD = os.path.join(TOP, "gs-record")
-REPORT = os.path.join(TOP, "gs-report")
+RECORD = os.environ.get("GS_RECORD", os.path.join(TOP, "gs-record"))
+REPORT = os.environ.get("GS_REPORT", os.path.join(TOP, "gs-report"))
 _count = _failed = 0
 _started = []
 

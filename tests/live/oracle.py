@@ -55,7 +55,10 @@ def child_env():
 
 def run_gdb(binary, stops, bias, directory):
     out = os.path.join(directory, "gdb.json")
-    env = dict(child_env(), ORACLE_STOPS=json.dumps(stops), ORACLE_OUT=out, ORACLE_BIAS=str(bias))
+    wanted = os.path.join(directory, "stops.json")
+    with open(wanted, "w") as f:
+        json.dump(stops, f)
+    env = dict(child_env(), ORACLE_STOPS=wanted, ORACLE_OUT=out, ORACLE_BIAS=str(bias))
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", "tests/lib/gdb_oracle.py", "--args", binary, CALLS],
                           env=env, capture_output=True, text=True)
     if not os.path.exists(out):
