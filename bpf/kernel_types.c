@@ -117,8 +117,8 @@ static struct gs_error *no_types(void)
 }
 
 /*
- * libbpf reads the file 4 KiB at a time, as all that the kernel gives of it in one read; mapped (Linux
- * 6.16) it is there at once. NULL: libbpf's way.
+ * libbpf reads the file 4 KiB at a time, as all that the kernel gives of it in one read; mapped
+ * (Linux 6.16) it is there at once. NULL: libbpf's way.
  */
 static struct btf *map_types(void)
 {

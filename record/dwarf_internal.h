@@ -125,8 +125,8 @@ struct gs_row {
 struct gs_unit_lines {
 	struct gs_row *rows; /* ascending address */
 	size_t nrows;
-	bool has_markers; /* is_stmt means the beginning of a statement, not that the line changes
-			   */
+	bool has_markers;   /* is_stmt means the beginning of a statement, not that the line changes
+			     */
 	const char **files; /* cleaned paths */
 	size_t nfiles;
 };
@@ -363,7 +363,7 @@ struct gs_place_value {
 	uint8_t size; /* of a typed value; 0: the generic type */
 	bool is_signed;
 	bool is_float; /* node: its bits */
-	bool is_cfa; /* it is the canonical frame address plus cfa_offset */
+	bool is_cfa;   /* it is the canonical frame address plus cfa_offset */
 	int64_t cfa_offset;
 };
 struct gs_evaluation {

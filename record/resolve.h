@@ -32,8 +32,8 @@ struct gs_resolve_request {
 	const char *root;
 	bool debuginfod, quiet;
 	uint32_t string_limit, array_limit, depth, max_sites;
-	bool explain; /* fill gs_resolution.explanation (--dry-run) */
-	bool verbose; /* with the BPF listing */
+	bool explain;	     /* fill gs_resolution.explanation (--dry-run) */
+	bool verbose;	     /* with the BPF listing */
 	bool raw_containers; /* containers of libraries as the structures that they are */
 	/* -L, -V, -F: fill `explanation' with the listing instead of resolving probes. */
 	enum gs_listing {

@@ -145,14 +145,14 @@ static void test_walks(void)
 		it->variable = true;
 		it->walk = (uint16_t)i;
 		it->count = live_reg(&p, RCX);
-		*GS_PUSH(p.walks, p.nwalks, p.walks_cap) = (struct gs_plan_walk){
-			.form = i % 2 ? GS_WALK_TREE : GS_WALK_LIST,
-			.link_size = 8,
-			.exact = i % 4 < 2,
-			.next = 8,
-			.payload = 32,
-			.end = i % 2 ? GS_NODE_NONE : load_at(&p, at, 8, 8),
-			.steps = i % 2 ? 144 : 33};
+		*GS_PUSH(p.walks, p.nwalks, p.walks_cap) =
+			(struct gs_plan_walk){.form = i % 2 ? GS_WALK_TREE : GS_WALK_LIST,
+					      .link_size = 8,
+					      .exact = i % 4 < 2,
+					      .next = 8,
+					      .payload = 32,
+					      .end = i % 2 ? GS_NODE_NONE : load_at(&p, at, 8, 8),
+					      .steps = i % 2 ? 144 : 33};
 	}
 	loads_within(&p, 250000);
 }
