@@ -57,6 +57,20 @@ bool gs_cfi_rule(struct gs_module *m, uint64_t pc, unsigned *regno, int64_t *off
 	return simple_cfa(m, pc, regno, offset);
 }
 
+bool gs_cfi_uses(struct gs_module *m, uint64_t pc, unsigned regno)
+{
+	Dwarf_Frame *frame = frame_at(m, pc);
+	Dwarf_Op *ops;
+	size_t n;
+	bool uses;
+
+	uses = frame && dwarf_frame_cfa(frame, &ops, &n) == 0 && n &&
+	       ((ops[0].atom == DW_OP_bregx && ops[0].number == regno) ||
+		(regno <= 31 && ops[0].atom == DW_OP_breg0 + regno));
+	free(frame);
+	return uses;
+}
+
 static bool set_cfa(struct gs_evaluation *ev, unsigned regno, int64_t offset,
 		    struct gs_place_value *out)
 {
@@ -113,38 +127,6 @@ bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out)
 	if (gs_prologue_sp_offset(ev->c, &offset))
 		return set_cfa(ev, m->info.machine == EM_386 ? 4 : 7, offset, out);
 	return gs_no_value(ev, GS_STATUS_UNAVAILABLE, "no call frame information here");
-}
-
-/* `pop': the stack pointer is on its way back already, where the tables still count from the frame
- * pointer. */
-static bool is_pop(const struct gs_module *m, uint64_t pc)
-{
-	uint8_t bytes[2] = {0};
-	size_t n = gs_module_read(m, pc, bytes, sizeof(bytes));
-	unsigned at = m->info.machine == EM_X86_64 && n && (bytes[0] & 0xf0) == 0x40;
-
-	return at < n && bytes[at] >= 0x58 && bytes[at] <= 0x5f;
-}
-
-/*
- * A location without list that is relative to a register (gcc and clang without optimisation, where
- * the frame is realigned) speaks of the register as it is in the function's body: not in the
- * prologue, nor after the frame was taken down.
- */
-bool gs_frame_is_set_up(struct gs_context *c)
-{
-	unsigned now = 0, later = 0;
-	int64_t offset_now = 0, offset_later = 0;
-	uint64_t low, ready;
-	bool simple_now, simple_later;
-
-	if (!gs_die_entry(c->m, &c->scopes[0], &low))
-		return false;
-	ready = gs_prologue_end(c->m, &c->scopes[0], low);
-	simple_now = simple_cfa(c->m, c->pc, &now, &offset_now);
-	simple_later = simple_cfa(c->m, ready, &later, &offset_later);
-	return c->pc >= ready && !is_pop(c->m, c->pc) && simple_now == simple_later &&
-	       now == later && offset_now == offset_later;
 }
 
 /*

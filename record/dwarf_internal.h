@@ -391,7 +391,6 @@ bool gs_frame_cfa(struct gs_evaluation *ev, struct gs_place_value *out);
 /* CFA = register + offset at the pc, where the rule is that simple. */
 bool gs_cfi_rule(struct gs_module *m, uint64_t pc, unsigned *regno, int64_t *offset);
 bool gs_frame_base(struct gs_evaluation *ev, struct gs_place_value *out);
-bool gs_frame_is_set_up(struct gs_context *c);
 /* What a register held in the caller, before the call that led to EV's frame. */
 bool gs_frame_caller_register(struct gs_evaluation *ev, unsigned regno, uint16_t *node);
 /* A link-time address in the module's image. */
@@ -414,6 +413,14 @@ bool gs_typed_constant(struct gs_evaluation *ev, Dwarf_Attribute *attr, const Dw
 
 /* Of the thread-local at OFFSET in the module's block. */
 bool gs_thread_local_address(struct gs_evaluation *ev, uint16_t offset, uint16_t *node);
+
+/* Whether the rule for the frame address at PC begins with the register. */
+bool gs_cfi_uses(struct gs_module *m, uint64_t pc, unsigned regno);
+
+/* ---- dwarf_frame.c ---- */
+
+/* Whether the register is at the context's pc what it is in the body of the function. */
+bool gs_frame_is_set_up(struct gs_context *c, unsigned regno);
 
 /* ---- dwarf_caller.c ---- */
 

@@ -579,10 +579,14 @@ static bool needs_frame(Dwarf_Attribute *attr)
 		ops[0].atom != DW_OP_GNU_addr_index);
 }
 
-static bool is_register_relative(const Dwarf_Op *ops, size_t n)
+static bool is_register_relative(const Dwarf_Op *ops, size_t n, unsigned *regno)
 {
-	return n && ((ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) ||
-		     ops[0].atom == DW_OP_bregx);
+	if (!n)
+		return false;
+	*regno = ops[0].atom == DW_OP_bregx ? (unsigned)ops[0].number
+					    : ops[0].atom - (unsigned)DW_OP_breg0;
+	return ops[0].atom == DW_OP_bregx ||
+	       (ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31);
 }
 
 /*
@@ -618,6 +622,7 @@ static void find_location(struct query *q, const struct gs_variable *var, struct
 	Dwarf_Op *ops;
 	size_t n;
 	uint64_t addr;
+	unsigned regno;
 	int got;
 
 	if (var->flags & GS_VAR_FUNCTION) {
@@ -644,8 +649,8 @@ static void find_location(struct query *q, const struct gs_variable *var, struct
 			set_absent(out, GS_STATUS_UNAVAILABLE,
 				   gs_arena_printf(&q->m->arena, "damaged DWARF: %s",
 						   dwarf_errmsg(-1)));
-		else if (!is_location_list(&q->attr) && is_register_relative(ops, n) &&
-			 !gs_frame_is_set_up(q->c))
+		else if (!is_location_list(&q->attr) && is_register_relative(ops, n, &regno) &&
+			 !gs_frame_is_set_up(q->c, regno))
 			set_absent(out, GS_STATUS_UNAVAILABLE, "not yet in its slot in the frame");
 		else
 			located(q, ops, n, out);

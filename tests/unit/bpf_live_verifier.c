@@ -180,6 +180,9 @@ static void test_every_operation(void)
 		struct gs_plan p;
 		uint16_t a, b, n;
 
+		/* A leaf that needs a second program at the entry: the live tests of returns. */
+		if (op == GS_OP_SAVED)
+			continue;
 		gs_plan_init(&p);
 		gs_plan_literal(&p, "needle in the hay", 17);
 		a = load_at(&p, live_reg(&p, RDI), 0, 8);
