@@ -325,6 +325,8 @@ const struct gs_unit_lines *gs_lines_of_unit(struct gs_module *m, size_t unit);
 /* Whether the unit has lines of code in a file whose path may end in FILE: by the names in the
  * header of its table, before that is decoded. */
 bool gs_unit_may_have_lines(struct gs_module *m, size_t unit, const char *file);
+/* The source file of an entry's declaration, also of its origin's; NULL if it is not known. */
+const char *gs_decl_file(Dwarf_Die *die);
 /* Path with "." and ".." taken out, in the arena. */
 const char *gs_path_clean(struct gs_arena *a, const char *path);
 /* Whether SUFFIX is PATH or its end, at a component boundary. */

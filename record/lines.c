@@ -233,3 +233,28 @@ uint64_t gs_prologue_end(struct gs_module *m, Dwarf_Die *function, uint64_t low)
 			return dwarf_haspc(function, t->rows[i].addr) > 0 ? t->rows[i].addr : low;
 	return low;
 }
+
+/*
+ * Not dwarf_decl_file: of a split unit it ends the process with an assertion, where only the lines
+ * were read before.
+ */
+const char *gs_decl_file(Dwarf_Die *die)
+{
+	Dwarf_Die at = *die, next, unit;
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	size_t n;
+
+	for (unsigned i = 0; i < 16 && !dwarf_hasattr(&at, DW_AT_decl_file); i++) {
+		if (!gs_die_link(&at, DW_AT_abstract_origin, &next) &&
+		    !gs_die_link(&at, DW_AT_specification, &next))
+			return NULL;
+		at = next;
+	}
+	if (!dwarf_attr(&at, DW_AT_decl_file, &attr) || dwarf_formudata(&attr, &number) != 0 ||
+	    !dwarf_diecu(&at, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &n) != 0 ||
+	    number >= n)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}

@@ -377,7 +377,7 @@ static bool is_wrapper(struct gs_module *m, Dwarf_Die *die, uint64_t entry, cons
 static bool is_same_function(Dwarf_Die *a, Dwarf_Die *b)
 {
 	int line[2] = {0}, column[2] = {0};
-	const char *file[2] = {dwarf_decl_file(a), dwarf_decl_file(b)};
+	const char *file[2] = {gs_decl_file(a), gs_decl_file(b)};
 
 	if (!file[0] || !file[1] || strcmp(file[0], file[1]) != 0)
 		return false;

@@ -307,7 +307,7 @@ bool gs_line_declared(struct gs_module *m, gs_ref ref, const char **file, uint32
 
 	if (!gs_ref_die(m, ref, &die) || dwarf_decl_line(&die, &number) != 0 || number <= 0)
 		return false;
-	*file = dwarf_decl_file(&die);
+	*file = gs_decl_file(&die);
 	*line = (uint32_t)number;
 	return *file != NULL;
 }

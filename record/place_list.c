@@ -98,7 +98,7 @@ static void add_entry(void *ctx, const struct gs_index_entry *e)
 		return;
 	row = row_of(r, name);
 	if (!row->file) {
-		row->file = dwarf_decl_file(&die);
+		row->file = gs_decl_file(&die);
 		if (dwarf_decl_line(&die, &line) == 0 && line > 0)
 			row->line = (uint32_t)line;
 	}
