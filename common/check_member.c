@@ -87,6 +87,12 @@ static struct gs_error *find_plain(struct gs_checker *c, const struct gs_expr *e
 						    "object",
 						    name),
 				     "it is read as a variable: Class::%s", name);
+	if (member->flags & GS_MEMBER_VARIANT)
+		return gs_error_hint(gs_check_error(c, e, GS_ERR_UNSUPPORTED,
+						    "`%s' is a variant: whether it is there, only "
+						    "the whole value tells",
+						    name),
+				     "record the whole enumeration");
 	if (member->flags & GS_MEMBER_VIRTUAL_BASE)
 		return gs_check_error(
 			c, e, GS_ERR_UNSUPPORTED,

@@ -262,7 +262,9 @@ static struct gs_error *check_members(const struct gs_types *t, const struct gs_
 
 static struct gs_error *check_enumerators(const struct gs_type *type)
 {
-	if (type->nenumerators && (type->kind != GS_KIND_ENUM || !type->enumerators))
+	if (type->nenumerators &&
+	    ((type->kind != GS_KIND_ENUM && !gs_kind_is_aggregate(type->kind)) ||
+	     !type->enumerators))
 		return damaged(type, "cannot have enumerators");
 	for (uint32_t i = 0; i < type->nenumerators; i++)
 		if (!type->enumerators[i].name || !good_name(type->enumerators[i].name))

@@ -90,6 +90,13 @@ enum gs_member_flags {
 	GS_MEMBER_VIRTUAL_BASE = 1 << 1,
 	GS_MEMBER_ARTIFICIAL = 1 << 2, /* virtual-table pointers: not rendered */
 	GS_MEMBER_STATIC = 1 << 3,     /* no storage here: not rendered */
+	/*
+	 * Rust's enumerations. Of the VARIANT members one is there: the one whose value in the
+	 * aggregate's enumerators (by the member's name) the DISCRIMINANT member has, else the one
+	 * that has no value there.
+	 */
+	GS_MEMBER_VARIANT = 1 << 4,
+	GS_MEMBER_DISCRIMINANT = 1 << 5,
 };
 
 struct gs_member {
@@ -123,7 +130,7 @@ struct gs_type {
 	const struct gs_member *members;
 	uint32_t nmembers;
 	const struct gs_enumerator *enumerators; /* sorted by declaration */
-	uint32_t nenumerators;
+	uint32_t nenumerators; /* of ENUM; of aggregates with VARIANT members their values */
 	/* Of aggregates that are containers; target is then a pointer to the element. */
 	struct gs_container container;
 };

@@ -303,6 +303,46 @@ void gs_value_part(const struct gs_value_source *src, const struct gs_value *v,
 	*out = r;
 }
 
+/* The value that says that variant NAME is there; NULL: any that no other variant has. */
+static const struct gs_enumerator *variant_value(const struct gs_type *type, const char *name)
+{
+	for (uint32_t i = 0; name && i < type->nenumerators; i++)
+		if (strcmp(type->enumerators[i].name, name) == 0)
+			return &type->enumerators[i];
+	return NULL;
+}
+
+enum gs_variant_state gs_value_variant(const struct gs_value_source *src, const struct gs_value *v,
+				       uint32_t i)
+{
+	const struct gs_type *type = type_of(src, v->type);
+	const struct gs_enumerator *own = variant_value(type, type->members[i].name);
+	uint64_t bits, size, mask;
+	struct gs_value tag;
+	uint32_t d = 0;
+
+	while (d < type->nmembers && !(type->members[d].flags & GS_MEMBER_DISCRIMINANT))
+		d++;
+	if (d == type->nmembers)
+		return GS_VARIANT_ACTIVE; /* there is only one */
+	/* Not as a member: a hostile file's discriminant may be a variant itself. */
+	gs_value_part(src, v,
+		      &(struct gs_part){type->members[d].type, type->members[d].bit_offset,
+					type->members[d].bit_size},
+		      &tag);
+	size = gs_type_size(src->types, type->members[d].type);
+	if (!gs_value_scalar(src, &tag, &bits) || !size || size > 8)
+		return GS_VARIANT_UNKNOWN;
+	mask = size == 8 ? UINT64_MAX : (1ull << size * 8) - 1;
+	if (own)
+		return (((uint64_t)own->value ^ bits) & mask) ? GS_VARIANT_OTHER
+							      : GS_VARIANT_ACTIVE;
+	for (uint32_t e = 0; e < type->nenumerators; e++)
+		if ((((uint64_t)type->enumerators[e].value ^ bits) & mask) == 0)
+			return GS_VARIANT_OTHER;
+	return GS_VARIANT_ACTIVE;
+}
+
 void gs_value_member(const struct gs_value_source *src, const struct gs_value *v, uint32_t i,
 		     struct gs_value *out)
 {
@@ -321,6 +361,13 @@ void gs_value_member(const struct gs_value_source *src, const struct gs_value *v
 	if (m->flags & GS_MEMBER_VIRTUAL_BASE) {
 		gs_value_absent(out, m->type, GS_STATUS_UNAVAILABLE);
 		out->reason = "virtual base class";
+		return;
+	}
+	if ((m->flags & GS_MEMBER_VARIANT) && gs_status_has_data(v->status) &&
+	    gs_value_variant(src, v, i) != GS_VARIANT_ACTIVE) {
+		gs_value_absent(out, m->type, GS_STATUS_NOT_COLLECTED);
+		out->item = v->item;
+		out->item_offset = v->item_offset + m->bit_offset / 8;
 		return;
 	}
 	gs_value_part(src, v, &(struct gs_part){m->type, m->bit_offset, m->bit_size}, out);

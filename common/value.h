@@ -56,6 +56,14 @@ struct gs_value_source {
 bool gs_value_scalar(const struct gs_value_source *src, const struct gs_value *v, uint64_t *bits);
 /* FLOAT kinds as double (x87 and binary128 are rounded). */
 bool gs_value_real(const struct gs_value_source *src, const struct gs_value *v, double *real);
+enum gs_variant_state {
+	GS_VARIANT_ACTIVE,
+	GS_VARIANT_OTHER,   /* another variant is there */
+	GS_VARIANT_UNKNOWN, /* the discriminant was not recorded */
+};
+/* Whether the VARIANT member I of an aggregate is there. */
+enum gs_variant_state gs_value_variant(const struct gs_value_source *src, const struct gs_value *v,
+				       uint32_t i);
 /* Member I of an aggregate; sets status TRUNCATED-absent (NOT_COLLECTED) when beyond the bytes. */
 void gs_value_member(const struct gs_value_source *src, const struct gs_value *v, uint32_t i,
 		     struct gs_value *out);

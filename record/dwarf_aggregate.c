@@ -251,11 +251,77 @@ static bool is_data_member(Dwarf_Die *die)
 		!gs_die_flag(die, DW_AT_external));
 }
 
-static struct gs_error *import_members(struct gs_type_import *ti, Dwarf_Die *die, int depth,
-				       struct gs_type *t)
+struct member_list {
+	struct gs_member *list;
+	size_t n, cap;
+	struct gs_enumerator *values; /* of variants */
+	size_t nvalues, values_cap;
+};
+
+static struct gs_error *no_variants(const char *why)
 {
-	struct gs_member *list GS_CLEANUP_FREE = NULL;
-	size_t n = 0, cap = 0;
+	return gs_error_new(GS_ERR_UNSUPPORTED, "a variant part %s", why);
+}
+
+/* The one member of a variant, and the discriminant's value for it. */
+static struct gs_error *import_variant(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+				       struct member_list *to)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Sword value;
+	Dwarf_Die child, member;
+	unsigned n = 0;
+	struct gs_member m;
+
+	if (dwarf_hasattr(die, DW_AT_discr_list))
+		return no_variants("with ranges");
+	if (dwarf_child(die, &child) == 0)
+		do {
+			if (dwarf_tag(&child) == DW_TAG_member && n++ == 0)
+				member = child;
+		} while (dwarf_siblingof(&child, &child) == 0);
+	if (n != 1 || to->n >= MEMBERS_MAX)
+		return no_variants("whose variants are not one member each");
+	GS_TRY(import_member(ti, &member, depth, &m));
+	if (!m.name || m.bit_size)
+		return no_variants("with variants that have no name");
+	m.flags |= GS_MEMBER_VARIANT;
+	*GS_PUSH(to->list, to->n, to->cap) = m;
+	if (!dwarf_attr(die, DW_AT_discr_value, &attr))
+		return NULL;
+	if (!gs_enumerator_value(&attr, &value))
+		return no_variants("with values of more than 64 bits");
+	*GS_PUSH(to->values, to->nvalues, to->values_cap) = (struct gs_enumerator){m.name, value};
+	return NULL;
+}
+
+/* Rust: what the aggregate holds, a discriminant tells. */
+static struct gs_error *import_variants(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+					struct member_list *to)
+{
+	Dwarf_Die discriminant, child;
+	struct gs_member m;
+
+	if (gs_die_link(die, DW_AT_discr, &discriminant)) {
+		GS_TRY(import_member(ti, &discriminant, depth, &m));
+		if (gs_type_size(ti->types, m.type) > 8)
+			return no_variants("told by more than 64 bits");
+		m.name = "__discriminant";
+		m.flags |= GS_MEMBER_DISCRIMINANT | GS_MEMBER_ARTIFICIAL;
+		*GS_PUSH(to->list, to->n, to->cap) = m;
+	}
+	if (dwarf_child(die, &child) != 0)
+		return NULL;
+	do
+		if (dwarf_tag(&child) == DW_TAG_variant)
+			GS_TRY(import_variant(ti, &child, depth, to));
+	while (dwarf_siblingof(&child, &child) == 0);
+	return NULL;
+}
+
+static struct gs_error *import_children(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+					struct member_list *to)
+{
 	Dwarf_Die child;
 
 	if (dwarf_child(die, &child) != 0)
@@ -263,16 +329,33 @@ static struct gs_error *import_members(struct gs_type_import *ti, Dwarf_Die *die
 	do {
 		struct gs_member m;
 
-		if (!is_data_member(&child) || n >= MEMBERS_MAX)
+		if (dwarf_tag(&child) == DW_TAG_variant_part)
+			GS_TRY(import_variants(ti, &child, depth, to));
+		if (!is_data_member(&child) || to->n >= MEMBERS_MAX)
 			continue;
 		GS_TRY(import_member(ti, &child, depth, &m));
 		if (is_vtable_pointer(m.name))
 			m.flags |= GS_MEMBER_ARTIFICIAL;
-		*GS_PUSH(list, n, cap) = m;
+		*GS_PUSH(to->list, to->n, to->cap) = m;
 	} while (dwarf_siblingof(&child, &child) == 0);
-	t->members = gs_arena_memdup(&ti->m->arena, list, n * sizeof(*list));
-	t->nmembers = (uint32_t)n;
 	return NULL;
+}
+
+static struct gs_error *import_members(struct gs_type_import *ti, Dwarf_Die *die, int depth,
+				       struct gs_type *t)
+{
+	struct member_list got = {0};
+	struct gs_error *err = import_children(ti, die, depth, &got);
+
+	t->members = gs_arena_memdup(&ti->m->arena, got.list, got.n * sizeof(*got.list));
+	t->nmembers = (uint32_t)got.n;
+	if (got.nvalues)
+		t->enumerators = gs_arena_memdup(&ti->m->arena, got.values,
+						 got.nvalues * sizeof(*got.values));
+	t->nenumerators = (uint32_t)got.nvalues;
+	free(got.list);
+	free(got.values);
+	return err;
 }
 
 /* ---- declarations ---- */

@@ -61,7 +61,7 @@ static struct gs_error *find_enumerator(struct gs_view *v, const char *name, str
 	for (gs_type_id id = 0; id < gs_types_count(types); id++) {
 		const struct gs_type *t = gs_type_get(types, id);
 
-		for (uint32_t i = 0; i < t->nenumerators; i++) {
+		for (uint32_t i = 0; t->kind == GS_KIND_ENUM && i < t->nenumerators; i++) {
 			if (strcmp(t->enumerators[i].name, name) != 0)
 				continue;
 			if (*found && sym->value != t->enumerators[i].value)

@@ -153,6 +153,11 @@ static bool walk_members(struct gs_walk *w, const struct gs_value *v, const stru
 
 		if (m->flags & (GS_MEMBER_ARTIFICIAL | GS_MEMBER_STATIC))
 			continue;
+		/* Columns are there for every variant; else only the one that is there is shown. */
+		if ((m->flags & GS_MEMBER_VARIANT) && !(w->flags & GS_WALK_EXPAND) &&
+		    gs_status_has_data(v->status) &&
+		    gs_value_variant(&w->event->source, v, i) == GS_VARIANT_OTHER)
+			continue;
 		w->budget--;
 		if (!(m->flags & GS_MEMBER_VIRTUAL_BASE))
 			member_of(w, v, t, i, &part);

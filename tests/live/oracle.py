@@ -17,6 +17,9 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.chdir(TOP)
+sys.path.insert(0, os.path.join(TOP, "tests", "lib"))
+from matrix_compare import extended_bits  # noqa: E402
+
 RECORD = os.environ.get("GS_RECORD", "./gs-record")
 REPORT = os.environ.get("GS_REPORT", "./gs-report")
 SOURCE = "tests/fixtures/values.c"
@@ -82,6 +85,10 @@ def compare(gs, gdb, status, path, found):
         found.append((kind, path, status[path], gdb))
     elif isinstance(gdb, dict) and "?" in gdb:
         found.append(("extra", path, gs, gdb["?"]))
+    elif isinstance(gdb, dict) and "?l" in gdb:
+        text = gs["?f"] if isinstance(gs, dict) and "?f" in gs else gs
+        ok = isinstance(text, (str, int)) and extended_bits(text) == extended_bits(gdb["?l"])
+        found.append(("equal" if ok else "wrong", path, gs, gdb))
     elif isinstance(gdb, dict) and ("?f" in gdb or "?f32" in gdb):
         text = gs["?f"] if isinstance(gs, dict) and "?f" in gs else gs
         ok = isinstance(text, (str, int)) and same_number(text, gdb)

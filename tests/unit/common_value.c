@@ -232,6 +232,58 @@ static const char *enum_name(const struct gs_type *type, uint64_t bits)
 	return text;
 }
 
+/* As Rust lays out enum E { A(u16) = 3, B(u8) = -1 (as a byte), C(u16): any other }. */
+static void test_variants(void)
+{
+	static const struct {
+		uint8_t bytes[4];
+		unsigned active;
+	} cases[] = {{{3, 0, 7, 1}, 1}, {{0xff, 9, 0, 0}, 2}, {{0, 0, 5, 0}, 3}, {{4, 0, 5, 0}, 3}};
+	gs_type_id u8 = t_int(t, "u8", 1, 0), u16 = t_int(t, "u16", 2, 0), id;
+	struct gs_member m[] = {
+		{"__discriminant", u8, GS_MEMBER_DISCRIMINANT | GS_MEMBER_ARTIFICIAL, 0, 0},
+		{"A", u16, GS_MEMBER_VARIANT, 16, 0},
+		{"B", u8, GS_MEMBER_VARIANT, 8, 0},
+		{"C", u16, GS_MEMBER_VARIANT, 16, 0}};
+	struct gs_enumerator e[] = {{"A", 3}, {"B", -1}};
+	struct gs_type type = {.kind = GS_KIND_STRUCT,
+			       .name = "E",
+			       .byte_size = 4,
+			       .members = m,
+			       .nmembers = 4,
+			       .enumerators = e,
+			       .nenumerators = 2};
+	struct gs_value_source src = source(false);
+	struct gs_value v, part;
+	uint64_t bits;
+
+	CHECK(!gs_types_add(t, &type, &id));
+	for (size_t i = 0; i < GS_ARRAY_SIZE(cases); i++) {
+		v = value(id, cases[i].bytes, 4);
+		for (unsigned k = 1; k <= 3; k++) {
+			CHECK_INT(gs_value_variant(&src, &v, k),
+				  k == cases[i].active ? GS_VARIANT_ACTIVE : GS_VARIANT_OTHER);
+			gs_value_member(&src, &v, k, &part);
+			CHECK_INT(part.status,
+				  k == cases[i].active ? GS_STATUS_OK : GS_STATUS_NOT_COLLECTED);
+		}
+	}
+	v = value(id, cases[0].bytes, 4);
+	gs_value_member(&src, &v, 1, &part);
+	CHECK(gs_value_scalar(&src, &part, &bits) && bits == 0x107);
+	/* Without the byte that tells, none is known to be there. */
+	v.len = 0;
+	CHECK_INT(gs_value_variant(&src, &v, 1), GS_VARIANT_UNKNOWN);
+	/* A hostile table: the discriminant is a variant too. */
+	m[0].flags |= GS_MEMBER_VARIANT;
+	type.name = "Hostile";
+	CHECK(!gs_types_add(t, &type, &id));
+	v = value(id, cases[0].bytes, 4);
+	gs_value_member(&src, &v, 0, &part);
+	gs_value_member(&src, &v, 1, &part);
+	CHECK_INT(part.status, GS_STATUS_OK);
+}
+
 static void test_enumerators(void)
 {
 	static const struct gs_enumerator flags[] = {
@@ -262,6 +314,7 @@ int main(void)
 	TAP_RUN(test_float_rounding_is_done_once);
 	TAP_RUN(test_parts_beyond_the_bytes);
 	TAP_RUN(test_elements);
+	TAP_RUN(test_variants);
 	TAP_RUN(test_enumerators);
 	gs_types_free(t);
 	return tap_done();
