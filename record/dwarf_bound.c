@@ -129,19 +129,19 @@ struct gs_error *gs_context_dimension(struct gs_context *c, const struct gs_vari
 				      unsigned step, struct gs_plan *plan, struct gs_location *out)
 {
 	struct gs_module *m = c->m;
-	const struct gs_known_variable *known;
+	struct gs_known_variable known; /* a copy: the table grows when others are met */
 	Dwarf_Die die, subrange;
 
 	*out = absent("its length is not known here");
 	if (var->handle == 0 || var->handle > m->nvariables)
 		return NULL;
-	known = &m->variables[var->handle - 1];
-	die = known->die;
+	known = m->variables[var->handle - 1];
+	die = known.die;
 	for (unsigned i = 0; i < STEPS_MAX && gs_die_link(&die, DW_AT_type, &die); i++) {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_array_type:
 			if (find_subrange(&die, &step, &subrange))
-				return count_of(c, known, &subrange, plan, out);
+				return count_of(c, &known, &subrange, plan, out);
 			break;
 		case DW_TAG_pointer_type:
 			if (step == 0)

@@ -663,6 +663,7 @@ struct gs_error *gs_context_location(struct gs_context *c, const struct gs_varia
 {
 	struct gs_module *m = c->m;
 	struct query q = {.c = c, .m = m, .plan = plan};
+	struct gs_known_variable known; /* a copy: the table grows when others are met */
 
 	*out = (struct gs_location){.kind = GS_LOC_ABSENT, .reason = "", .where = ""};
 	q.size = gs_type_size(m->types, var->type);
@@ -680,7 +681,8 @@ struct gs_error *gs_context_location(struct gs_context *c, const struct gs_varia
 			return gs_error_new(GS_ERR_INTERNAL, "variable %s has no entry", var->name);
 		return NULL;
 	}
-	q.known = &m->variables[var->handle - 1];
+	known = m->variables[var->handle - 1];
+	q.known = &known;
 	find_location(&q, var, out);
 	if (out->node == GS_NODE_NONE && (out->kind == GS_LOC_MEMORY || out->kind == GS_LOC_VALUE))
 		set_absent(out, GS_STATUS_UNAVAILABLE, "the capture plan is full");

@@ -162,13 +162,12 @@ static uint64_t handle_of(struct gs_module *m, Dwarf_Die *die, Dwarf_Die *frame,
 		gs_map_put(&m->variable_numbers, key, sizeof(key), m->nvariables + 1, &fresh);
 
 	if (fresh) {
-		struct gs_known_variable *v =
-			GS_PUSH(m->variables, m->nvariables, m->variables_cap);
+		struct gs_known_variable v = {.die = *die, .is_param = is_param};
 
-		v->die = *die;
-		v->is_param = is_param;
+		/* DIE and FRAME can be in the table, which grows. */
 		if (frame)
-			v->frame = *frame;
+			v.frame = *frame;
+		*GS_PUSH(m->variables, m->nvariables, m->variables_cap) = v;
 	}
 	return *number;
 }
