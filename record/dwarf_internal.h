@@ -441,6 +441,11 @@ bool gs_call_to(struct gs_module *m, uint64_t target, size_t i, uint64_t *after)
 /* Why the function of the context may leave no result although DWARF says so, or NULL. */
 const char *gs_result_is_dropped(struct gs_context *c);
 
+/* ---- red_zone.c ---- */
+
+/* Whether the eight bytes below the stack pointer are provably unused at an instruction. */
+bool gs_red_zone_is_free(struct gs_module *m, uint64_t addr);
+
 /* ---- dwarf_prologue.c ---- */
 
 enum gs_spill_kind {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The control-flow graph of a decoded function, by instruction.
- * Made by flow_function.c; walked by flow_thin.c and flow_doubt.c.
+ * Made by flow_function.c; walked by flow_thin.c and place_doubt.c.
  */
 #include "record/flow.h"
 

@@ -89,6 +89,15 @@ void gs_place_add(struct gs_place_list *l, uint64_t addr, uint64_t natural, stru
 			      (unsigned long long)addr, gs_insn_text(m, addr, &l->out->arena));
 		return;
 	}
+	if (cost == GS_COST_NOP5 && !gs_red_zone_is_free(m, addr)) {
+		l->nrefused++;
+		gs_place_note(l,
+			      "0x%llx is not probed: newer kernels make a call of a probe on a nop "
+			      "of 5 bytes, which would overwrite what this function may keep below "
+			      "the stack pointer",
+			      (unsigned long long)addr);
+		return;
+	}
 	s = GS_PUSH(l->out->sites, l->out->nsites, l->sites_cap);
 	s->link_addr = addr;
 	s->natural_addr = natural;
