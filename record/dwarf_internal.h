@@ -160,6 +160,7 @@ struct gs_module {
 	uint32_t *same_name;
 	uint64_t tls_size, tls_align, tls_vaddr;
 	bool has_tls, is_symbolic;
+	bool is_initial; /* loaded with the program */
 
 	/* debugfile.c */
 	Elf *debug_elf; /* the file that holds the DWARF; elf or another */

@@ -11,6 +11,8 @@
 #define VECTOR_AT 8
 #define ENTRY_BYTES_SHIFT 4
 #define COUNT_AT (-16)
+#define FREED_AT 8
+#define DESCRIPTION_GENERATION_AT 16
 
 /* A relocated word (or two) of the module that tells where thread-locals are. */
 struct tls_word {
@@ -144,12 +146,29 @@ static bool is_glibc(const struct gs_module *m)
 	return m->info.soname && strcmp(m->info.soname, "libc.so.6") == 0;
 }
 
+bool gs_module_has_thread_locals(const struct gs_module *m)
+{
+	return m->has_tls;
+}
+
+void gs_module_set_initial(struct gs_module *m)
+{
+	m->is_initial = true;
+}
+
 /*
  * Offset in the block of module number ID, in this thread. A thread that has not used the module's
  * variables may have no block yet: no entry (the vector is shorter), or one
  * that is 0 (since before the module was loaded) or all ones.
+ *
+ * Numbers are given again after dlclose(3), and a thread's vector is renewed only when it next uses
+ * such a variable: until then the entry is the closed module's. It is this module's where the
+ * vector is not older than GENERATION, which the linker keeps with the module's description; or
+ * (NONE) where the module came with the program, whose blocks are made with the thread and never
+ * freed.
  */
-static uint16_t in_block(struct gs_evaluation *ev, uint16_t id, uint16_t offset)
+static uint16_t in_block(struct gs_evaluation *ev, uint16_t id, uint16_t offset,
+			 uint16_t generation)
 {
 	struct gs_plan *plan = ev->plan;
 	uint16_t vector = load_at(ev, thread_pointer(ev), VECTOR_AT);
@@ -162,6 +181,12 @@ static uint16_t in_block(struct gs_evaluation *ev, uint16_t id, uint16_t offset)
 		node2(ev, GS_OP_ULT, /* neither 0 nor all ones */
 		      node2(ev, GS_OP_SUB, block, gs_plan_const(plan, 1)), gs_plan_const(plan, -2));
 
+	uint16_t is_own =
+		generation == GS_NODE_NONE
+			? node2(ev, GS_OP_EQ, load_at(ev, entry, FREED_AT), gs_plan_const(plan, 0))
+			: node2(ev, GS_OP_ULE, generation, node1(ev, GS_OP_LOAD, vector));
+
+	there = node2(ev, GS_OP_LAND, is_own, there);
 	there = node2(ev, GS_OP_LAND, node2(ev, GS_OP_ULE, id, load_at(ev, vector, COUNT_AT)),
 		      there);
 	there = node2(ev, GS_OP_LAND, node2(ev, GS_OP_NE, id, gs_plan_const(plan, 0)), there);
@@ -169,13 +194,14 @@ static uint16_t in_block(struct gs_evaluation *ev, uint16_t id, uint16_t offset)
 }
 
 /* A descriptor's second word: a distance from the thread pointer, which is below it, or the address
- * of {module, offset} on the heap. */
+ * of {module, offset, generation} on the heap. */
 static uint16_t by_descriptor(struct gs_evaluation *ev, uint64_t slot, uint16_t beyond)
 {
 	uint16_t word = load_at(ev, gs_image_address(ev, slot), 8);
 	uint16_t is_distance = node2(ev, GS_OP_SLT, word, gs_plan_const(ev->plan, 0));
 	uint16_t direct = node2(ev, GS_OP_ADD, thread_pointer(ev), word);
-	uint16_t block = in_block(ev, load_at(ev, word, 0), load_at(ev, word, 8));
+	uint16_t block = in_block(ev, load_at(ev, word, 0), load_at(ev, word, 8),
+				  load_at(ev, word, DESCRIPTION_GENERATION_AT));
 
 	return node2(ev, GS_OP_ADD, gs_plan_select(ev->plan, is_distance, direct, block), beyond);
 }
@@ -201,13 +227,17 @@ static bool library_address(struct gs_evaluation *ev, uint64_t offset, uint16_t 
 	if (!is_glibc(ev->c->m))
 		return gs_no_value(ev, GS_STATUS_UNAVAILABLE,
 				   "thread-local of a library that does not use glibc");
+	if (w.kind == TLS_INDEX && !ev->c->m->is_initial)
+		return gs_no_value(ev, GS_STATUS_UNAVAILABLE,
+				   "thread-local of a library that is loaded at run time: this "
+				   "thread's block may still be that of one that was closed");
 	if (w.kind == TLS_DESCRIPTOR)
 		*node = by_descriptor(ev, w.slot, beyond);
 	else if (w.is_this) /* the word after the module's is the offset there */
-		*node = in_block(ev, load_at(ev, base, 0), load_at(ev, base, 8));
+		*node = in_block(ev, load_at(ev, base, 0), load_at(ev, base, 8), GS_NODE_NONE);
 	else
-		*node = in_block(ev, load_at(ev, base, 0),
-				 gs_plan_const(ev->plan, (int64_t)offset));
+		*node = in_block(ev, load_at(ev, base, 0), gs_plan_const(ev->plan, (int64_t)offset),
+				 GS_NODE_NONE);
 	return true;
 }
 

@@ -42,6 +42,9 @@ const char *gs_image_features(void);
 struct gs_error *gs_module_open(int fd, const char *path, const struct gs_opener *opener,
 				struct gs_types *types, struct gs_module **out);
 void gs_module_close(struct gs_module *m);
+/* Whether it has thread-locals; that it is loaded with the program, and never unloaded. */
+bool gs_module_has_thread_locals(const struct gs_module *m);
+void gs_module_set_initial(struct gs_module *m);
 
 struct gs_module_info {
 	const char *path, *soname, *interpreter, *debug_path; /* NULL where there is none */

@@ -208,12 +208,26 @@ static struct gs_error *find_named(struct gs_resolver *r, const struct gs_probe_
 	return gs_search_hint(r, err, spec->module);
 }
 
+/* A library that the program needs is there from its start to its end: its thread-locals are read
+ * by that. */
+static void note_initial(struct gs_resolver *r, struct gs_loaded *m)
+{
+	if (!r->executable || m == r->executable || !gs_module_has_thread_locals(m->m) ||
+	    !gs_module_info(r->executable->m)->is_executable)
+		return;
+	gs_error_free(gs_search_needed(r));
+	if (m->needed)
+		gs_module_set_initial(m->m);
+}
+
 struct gs_error *gs_resolve_place(struct gs_resolver *r, const struct gs_probe_spec *spec,
 				  struct gs_loaded **module, struct gs_places *places)
 {
 	struct gs_error *err = spec->module ? find_named(r, spec, module, places)
 					    : find_unnamed(r, spec, module, places);
 
+	if (!err && *module)
+		note_initial(r, *module);
 	if (!err && *module && places->nsites > r->req->max_sites && r->req->max_sites)
 		err = gs_error_hint(gs_error_new(GS_ERR_LIMIT,
 						 "this place has %zu sites, and the most is %u",

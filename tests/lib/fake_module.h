@@ -134,6 +134,15 @@ struct gs_error *gs_module_find_returns(struct gs_module *m, const char *name,
 	out->nentries = 1;
 	return NULL;
 }
+bool gs_module_has_thread_locals(const struct gs_module *m)
+{
+	return false;
+}
+
+void gs_module_set_initial(struct gs_module *m)
+{
+}
+
 const char *gs_module_unwinds(struct gs_module *m)
 {
 	return NULL;
